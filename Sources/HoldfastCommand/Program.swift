@@ -3,7 +3,7 @@ import Glibc
 import HoldfastCore
 import HoldfastSQLite
 
-/// The command line: finds the subcommand, parses its options, runs it.
+/// The command line: finds the subcommand, parses its options and runs it.
 @main
 enum Program {
   static func main() {
@@ -18,7 +18,7 @@ enum Program {
       ProcessInfo.processInfo.environment.filter { $0.key.hasPrefix("HOLDFAST_") }.map { ($0.key, $0.value) })
   }
 
-  /// The subcommands. A new one is one line here.
+  /// The subcommands.
   static var commands: [any Subcommand.Type] {
     [
       InitCommand.self, SchemaCommand.self, ServeCommand.self, SnapshotCommand.self, BackupCommand.self,
@@ -66,7 +66,7 @@ enum Program {
       print(command.form.help)
       return 0
     }
-    // Databases, backups, snapshots and exports are for their owner alone.
+    // Only the owner may read created files: databases, backups, snapshots and exports.
     umask(0o077)
     do {
       return try command.run(try command.form.parse(words, environment: environment))

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// A value that is made when somebody first asks for it, and kept.
+/// A value that is created at its first use and kept.
 package final class Lazy<Value: Sendable>: Sendable {
   private let made = Mutex<Value?>(nil)
   private let make: @Sendable () -> Value
 
   package init(_ make: @escaping @Sendable () -> Value) { self.make = make }
 
-  /// The value; who asks while it is being made waits.
+  /// The value. Concurrent callers wait while it is created.
   package var value: Value {
     made.withLock { made in
       let value = made ?? make()

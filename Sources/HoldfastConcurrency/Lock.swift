@@ -4,9 +4,9 @@
   import Glibc
 #endif
 
-/// A mutex with a condition; pthread's own, which the thread sanitizer understands.
+/// A mutex with a condition variable. It uses pthread's, which the thread sanitizer understands.
 ///
-/// @unchecked Sendable: both pointers are constant, and what they point to is made to be used by many threads.
+/// @unchecked Sendable: both pointers are constant, and their targets are designed for concurrent use.
 package final class Lock: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -33,14 +33,14 @@ package final class Lock: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  /// Runs `body` while no other thread holds the lock; not reentrant.
+  /// Runs `body` with the lock held; not reentrant.
   package func hold<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     return try body()
   }
 
-  /// Waits to be woken, at most until `deadline`, and sometimes for less; only inside `hold`, which is left while waiting.
+  /// Waits for a signal, at most until `deadline`; spurious wakeups are possible. Only inside `hold`, which is released while waiting.
   package func wait(until deadline: MonotonicTime) {
     #if canImport(Darwin)
       var span = timespec(milliseconds: deadline.remaining)
@@ -51,13 +51,13 @@ package final class Lock: @unchecked Sendable {
     #endif
   }
 
-  /// Waits to be woken, and sometimes for less; only inside `hold`, which is left while waiting.
+  /// Waits for a signal; spurious wakeups are possible. Only inside `hold`, which is released while waiting.
   package func wait() { pthread_cond_wait(condition, mutex) }
 
-  /// Wakes one that waits.
+  /// Wakes one waiting thread.
   package func signal() { pthread_cond_signal(condition) }
 
-  /// Wakes all that wait.
+  /// Wakes all waiting threads.
   package func broadcast() { pthread_cond_broadcast(condition) }
 }
 

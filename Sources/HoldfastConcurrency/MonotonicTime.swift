@@ -4,13 +4,13 @@
   import Glibc
 #endif
 
-/// A point in time in milliseconds since the machine's start.
+/// A point in time, in milliseconds since the machine's start.
 package struct MonotonicTime: Sendable, Comparable {
   package var milliseconds: UInt64
 
   package init(milliseconds: UInt64) { self.milliseconds = milliseconds }
 
-  /// The present, exact to some 4 ms: the coarse clock costs a tenth of the exact one.
+  /// The current time, accurate to about 4 ms. The coarse clock costs a tenth of the exact one.
   package static var now: MonotonicTime {
     #if canImport(Darwin)
       exact
@@ -19,10 +19,10 @@ package struct MonotonicTime: Sendable, Comparable {
     #endif
   }
 
-  /// The present, exact to the millisecond.
+  /// The current time, accurate to the millisecond.
   package static var exact: MonotonicTime { read(CLOCK_MONOTONIC) }
 
-  /// How many milliseconds are left until then; 0 when it has passed.
+  /// The milliseconds left until this time; 0 if it has passed.
   package var remaining: UInt64 {
     let now = Self.exact.milliseconds
     return milliseconds > now ? milliseconds - now : 0
@@ -47,11 +47,11 @@ package struct MonotonicTime: Sendable, Comparable {
   }
 }
 
-/// A duration, converted once: `Duration` divides 128-bit numbers, too dear to be done for every request.
+/// A duration in milliseconds, converted once. `Duration` divides 128-bit numbers, which is too expensive for every request.
 package struct Milliseconds: Sendable {
   package let count: UInt64
 
-  /// Rounds up. What is negative is none, and what is longer than a century is a century.
+  /// Rounds up, and limits the duration to a range from zero to a century.
   package init(_ duration: Duration) {
     let (seconds, attoseconds) = duration.components
     count =

@@ -4,11 +4,11 @@
   import Glibc
 #endif
 
-/// A thread that runs one closure and is joined by its owner.
+/// A thread that runs one closure, and that its owner joins.
 package struct SystemThread: Sendable {
   private let thread: pthread_t
 
-  /// Starts `body`; nil if the system has no thread left.
+  /// Starts `body`; nil if the system can't start a thread.
   package init?(_ body: @escaping @Sendable () -> Void) {
     let box = Unmanaged.passRetained(Body(body))
     #if canImport(Darwin)
@@ -26,10 +26,10 @@ package struct SystemThread: Sendable {
     self.thread = thread
   }
 
-  /// Waits for the end of the closure; once.
+  /// Waits for the end of the closure. Call it once.
   package func join() { pthread_join(thread, nil) }
 
-  /// Lets it end by itself; once, in place of `join`.
+  /// Detaches the thread. Call it once, instead of `join`.
   package func detach() { pthread_detach(thread) }
 }
 

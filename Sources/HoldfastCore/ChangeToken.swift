@@ -2,22 +2,22 @@
 public struct ChangeToken: Hashable, Sendable {
   /// The identity of the server's history: 8 hex digits.
   public let epoch: String
-  /// The seq up to which changes are known.
+  /// The seq up to which changes were received.
   public let seq: Int64
-  /// In the middle of a download: of a copy from the zone's beginning up to where the zone was purged when that copy began, as it has nothing of
-  /// what was deleted up to there; -1 where that is not beyond `seq`. 0 where all up to `seq` has come.
+  /// In an unfinished download: the zone's purge horizon at its start, if beyond `seq`, otherwise -1. The copy has no tombstones up to that
+  /// horizon. It is 0 when everything up to `seq` was received.
   public let purged: Int64
 
-  /// A token of its parts.
+  /// Creates a token.
   ///
-  /// - Parameter isUnfinished: whether more was to come.
+  /// - Parameter isUnfinished: whether the download continues.
   public init(epoch: String, seq: Int64, purged: Int64 = 0, isUnfinished: Bool = false) {
     self.epoch = epoch
     self.seq = seq
     self.purged = purged > seq ? purged : isUnfinished ? -1 : 0
   }
 
-  /// Reads a token; nil when the text never was one. The empty text is the beginning of a zone and has no token.
+  /// Parses a token; nil for an invalid text. The empty text is the beginning of a zone, and no token.
   public init?(_ text: String) {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard (2...3).contains(parts.count), parts[0].utf8.count == 8,
@@ -28,6 +28,6 @@ public struct ChangeToken: Hashable, Sendable {
     if self.text != text { return nil }
   }
 
-  /// The text of the wire.
+  /// The token as it is on the wire.
   public var text: String { purged != 0 ? "\(epoch).\(seq).\(purged)" : "\(epoch).\(seq)" }
 }

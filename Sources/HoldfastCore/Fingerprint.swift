@@ -1,17 +1,17 @@
-/// A 64-bit FNV-1a hash, to tell equal content from other content where nobody gains by forging it.
+/// A 64-bit FNV-1a hash. It detects differing content, but not forged content.
 ///
 /// Source: Fowler, Noll and Vo; RFC 9923.
 public struct Fingerprint: Hashable, Sendable {
   /// The hash so far.
   public private(set) var value: UInt64
 
-  /// The chain of a device that has sent nothing.
+  /// The chain of a device that has sent nothing yet.
   public static let beginning = Fingerprint(value: 0)
 
-  /// A fingerprint that was kept.
+  /// Restores a stored fingerprint.
   public init(value: UInt64) { self.value = value }
 
-  /// The fingerprint of texts, one after the other.
+  /// The fingerprint of the concatenated texts.
   public init(of texts: String...) {
     value = Self.offsetBasis
     for text in texts {
@@ -20,7 +20,7 @@ public struct Fingerprint: Hashable, Sendable {
     }
   }
 
-  /// Reads 16 hex digits; nil when the text is something else.
+  /// Parses 16 hex digits; nil for any other text.
   public init?(_ text: String) {
     guard let word = Hexadecimal.word(text) else { return nil }
     value = word
@@ -29,7 +29,7 @@ public struct Fingerprint: Hashable, Sendable {
   /// The 16 hex digits of the wire.
   public var text: String { Hexadecimal.text(value) }
 
-  /// The chain after one more change set: the hash of the chain before and of the set's bytes.
+  /// The chain after another change set: the hash of the previous chain and the set's bytes.
   public func chained(with bytes: UnsafeBufferPointer<UInt8>) -> Fingerprint {
     var next = Fingerprint(value: Self.offsetBasis)
     for shift in stride(from: UInt64(56), through: 0, by: -8) {
@@ -44,7 +44,7 @@ public struct Fingerprint: Hashable, Sendable {
   private mutating func add(_ byte: UInt8) { value = (value ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
 }
 
-/// The sum of the fingerprints of a device's acks, by which device and server agree on many zones in 16 digits.
+/// The sum of the fingerprints of a device's acks. Device and server compare many acks by its 16 digits.
 public struct AckDigest: Hashable, Sendable {
   /// The sum, modulo 2^64.
   public private(set) var value: UInt64 = 0
@@ -52,13 +52,13 @@ public struct AckDigest: Hashable, Sendable {
   /// The digest of no acks.
   public init() {}
 
-  /// Counts the ack of a zone in; the empty token, the beginning of a zone, counts nothing.
+  /// Adds the ack of a zone. The empty token, the beginning of a zone, adds nothing.
   public mutating func add(zone: String, token: String) {
     if !token.isEmpty { value &+= Self.mixed(Fingerprint(of: zone, "=", token).value) }
   }
 
-  /// Spreads every bit over all others. Without it, tokens that differ in the last digit differ by the prime of FNV-1a, and two
-  /// zones that moved on at the same time can cancel each other out in the sum.
+  /// Spreads every bit over all others. Otherwise tokens that differ in the last digit would differ by the FNV-1a prime, and two zones that
+  /// advance together could cancel out in the sum.
   ///
   /// Source: the finalizer of MurmurHash3 by Appleby, with the constants of Stafford's variant 13.
   private static func mixed(_ value: UInt64) -> UInt64 {

@@ -1,13 +1,13 @@
-/// The form of a record's `id`: what makes one makes a lower-case UUID of version 7 (RFC 9562, section 5.7). Tables that a team
-/// had before may have others: a UUID of another version, or any text of 1 to 64 bytes.
+/// The `id` of a record. New ids are lower-case UUIDs of version 7 (RFC 9562, section 5.7). Adopted tables may have others: a UUID of
+/// another version, or any text of 1 to 64 bytes.
 ///
-/// Ids of version 7 sort by the millisecond of their making, which keeps inserts at the end of an index.
+/// Ids of version 7 sort by creation time in milliseconds, so that inserts go to the end of an index.
 public enum Identifier {
   /// Makes an id.
   ///
   /// - Parameters:
-  ///   - milliseconds: since 1970-01-01 UTC; the lower 48 bits count.
-  ///   - random: two words of random bits, of which 74 bits are used.
+  ///   - milliseconds: since 1970-01-01 UTC; the lower 48 bits are used.
+  ///   - random: two words of random bits; 74 bits are used.
   public static func make(milliseconds: Int64, random: (UInt64, UInt64)) -> String {
     let high = UInt64(truncatingIfNeeded: milliseconds) << 16 | 0x7000 | random.0 & 0x0fff
     return text(high, 0x8000_0000_0000_0000 | random.1 & 0x3fff_ffff_ffff_ffff)
@@ -30,9 +30,9 @@ public enum Identifier {
     }
   }
 
-  /// An id that everybody makes of the same names: a UUID of version 8 (RFC 9562, section 5.8), from the SHA-256 of them.
+  /// An id derived from names, the same everywhere: a UUID of version 8 (RFC 9562, section 5.8), from their SHA-256.
   ///
-  /// - Parameter names: in this order; what they are together is told apart from any other names.
+  /// - Parameter names: the names in order. The hash includes their lengths, so different lists give different ids.
   public static func derived(from names: [String]) -> String {
     var hash = SHA256()
     for name in names {
@@ -52,7 +52,7 @@ public enum Identifier {
     return text.withUTF8 { isValid($0) }
   }
 
-  /// Whether a text may be the id of a record: 1 to 64 bytes without U+0000.
+  /// Whether a text can be the id of a record: 1 to 64 bytes without U+0000.
   public static func isPossible(_ text: String) -> Bool {
     (1...64).contains(text.utf8.count) && !text.utf8.contains(0)
   }
@@ -99,7 +99,7 @@ package enum Hexadecimal {
     }
   }
 
-  /// Sixteen digits.
+  /// A word as sixteen digits.
   static func text(_ word: UInt64) -> String {
     String(unsafeUninitializedCapacity: 16) { buffer in
       for index in 0..<16 {
@@ -109,7 +109,7 @@ package enum Hexadecimal {
     }
   }
 
-  /// The word of exactly sixteen digits, or nil.
+  /// Parses exactly sixteen digits; nil for any other text.
   static func word(_ text: some StringProtocol) -> UInt64? {
     let bytes = text.utf8
     guard bytes.count == 16 else { return nil }

@@ -1,13 +1,13 @@
-/// What a member may do in a zone. Each role may do what the lesser ones may.
+/// A member's role in a zone. Each role includes the rights of the lower ones.
 public enum Role: String, Comparable, Sendable, CaseIterable {
   /// Reads.
   case viewer
   /// Reads and writes records.
   case editor
-  /// Also decides who is a member.
+  /// Also manages the members.
   case owner
 
-  /// Whether the left role may do less.
+  /// Whether `left` has fewer rights.
   public static func < (left: Role, right: Role) -> Bool { left.rank < right.rank }
 
   private var rank: Int {

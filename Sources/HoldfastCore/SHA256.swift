@@ -1,18 +1,18 @@
-/// SHA-256, a part at a time. Source: FIPS 180-4, section 6.2.
+/// Incremental SHA-256. Source: FIPS 180-4, section 6.2.
 package struct SHA256: Sendable {
   private var state = SIMD8<UInt32>(
     0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19)
-  /// The bytes that do not fill a block yet.
+  /// The bytes of an incomplete block.
   private var rest: [UInt8] = []
   private var count: UInt64 = 0
 
-  /// Of no bytes so far.
+  /// Begins a hash.
   package init() {}
 
-  /// Takes more bytes.
+  /// Adds bytes.
   package mutating func add(_ bytes: [UInt8]) { bytes.withUnsafeBytes { add($0) } }
 
-  /// Takes more bytes.
+  /// Adds bytes.
   package mutating func add(_ bytes: UnsafeRawBufferPointer) {
     count &+= UInt64(bytes.count)
     var bytes = bytes[...]
@@ -30,7 +30,7 @@ package struct SHA256: Sendable {
     rest += bytes.dropFirst(whole)
   }
 
-  /// The 32 bytes of the hash of all that was added.
+  /// The 32 bytes of the hash of everything added.
   package func hash() -> [UInt8] {
     var last = self
     let bits = count &* 8
@@ -41,7 +41,7 @@ package struct SHA256: Sendable {
     }
   }
 
-  /// Takes whole blocks.
+  /// Processes complete blocks.
   private mutating func compress(_ blocks: UnsafeRawBufferPointer) {
     let start = state
     state = Self.constants.withUnsafeBufferPointer { k in

@@ -1,6 +1,6 @@
-/// A transition of docs/PROTOCOL.md, by its section. A simulation counts which of them were taken.
+/// A transition of docs/PROTOCOL.md, prefixed with its section. Simulations count them.
 package enum Transition: String, CaseIterable, Sendable {
-  // 4: what the service does with a request
+  // 4: a request at the service
   case quietRequest = "4 request: nothing to write"
   case completeAcks = "4 request: all acks replace the stored ones"
   case oldRequest = "4 request: an old one, whose acks are not taken"
@@ -122,11 +122,11 @@ package enum Transition: String, CaseIterable, Sendable {
   case renumbered = "7 copy: a new identity, numbered again"
 }
 
-/// Who counts transitions.
+/// Observes transitions.
 package enum Trace {
-  /// Called for each transition that is taken; nil where nobody counts.
+  /// Called for each transition; nil without an observer.
   ///
-  /// nonisolated(unsafe): set by a simulation before anything else runs, and by nobody else.
+  /// nonisolated(unsafe): only a simulation sets it, before it starts anything else.
   package nonisolated(unsafe) static var observer: ((Transition) -> Void)?
 
   @inline(__always)

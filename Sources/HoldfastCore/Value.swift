@@ -1,4 +1,4 @@
-/// The value of a column, in the form that both databases keep it. A boolean is the integer 0 or 1.
+/// The value of a column, in the form that both databases store. A boolean is the integer 0 or 1.
 public enum Value: Hashable, Sendable {
   /// No value.
   case null
@@ -6,11 +6,11 @@ public enum Value: Hashable, Sendable {
   case integer(Int64)
   /// A finite number.
   case real(Double)
-  /// A text; also timestamps, references, positions, and the text of JSON.
+  /// A text, timestamp, reference or position, or the text of a JSON value.
   case text(String)
 
-  /// Whether both are the same to the byte, as SQLite compares them. `String` takes the two spellings of "é", one scalar
-  /// or two, for equal: an edit from one to the other would be no change.
+  /// Whether both have the same bytes, as SQLite compares them. `String` treats "é" as one scalar and as two as equal, so an edit between
+  /// them would seem to change nothing.
   public static func == (left: Value, right: Value) -> Bool {
     switch (left, right) {
     case (.null, .null): true
@@ -24,7 +24,7 @@ public enum Value: Hashable, Sendable {
 }
 
 extension Value {
-  /// The value as a literal of SQL.
+  /// The value as an SQL literal.
   package var literal: String {
     switch self {
     case .null: "NULL"

@@ -1,17 +1,18 @@
 import CCurl
 import Foundation
 
-/// HTTP requests over libcurl, with connections that are kept for later requests.
+/// HTTP requests over libcurl, with connections that are reused.
 ///
-/// One thread of its own drives all requests; it is there from the first one to the end of the client, which cancels those under way. No
-/// redirect is followed. Authorities are the system's, or those of the file that `SSL_CERT_FILE` names. Any thread may use a client.
+/// One background thread drives all requests, from the first one to the end of the client, which cancels pending ones. Redirects are not
+/// followed. The certificate authorities are the system's, or those in the file named by `SSL_CERT_FILE`. A client is safe to use from any
+/// thread.
 ///
 /// Source: <https://curl.se/libcurl/c/libcurl-multi.html>.
 package final class HTTPClient: Sendable {
   private let limits: HTTPClientLimits
   private let loop: TransferLoop
 
-  /// A client that keeps these limits for each request.
+  /// Creates a client that applies these limits to each request.
   package init(_ limits: HTTPClientLimits = HTTPClientLimits()) {
     self.limits = limits
     loop = TransferLoop()
@@ -19,9 +20,9 @@ package final class HTTPClient: Sendable {
 
   deinit { loop.stop() }
 
-  /// Sends a request and waits for its whole answer.
+  /// Sends a request, and waits for its complete answer.
   ///
-  /// - Throws: `HTTPClientError`; `cancelled` when the task was cancelled meanwhile.
+  /// - Throws: `HTTPClientError`; `cancelled` if the task is cancelled.
   package func send(_ request: HTTPClientRequest) async throws(HTTPClientError) -> HTTPClientAnswer {
     let ticket = TransferTicket()
     let result = await withTaskCancellationHandler {
@@ -34,7 +35,7 @@ package final class HTTPClient: Sendable {
     return try result.get()
   }
 
-  /// Sends a request and waits for its whole answer on this thread.
+  /// Sends a request, and blocks this thread until its complete answer.
   ///
   /// - Throws: `HTTPClientError`.
   package func sendAndWait(_ request: HTTPClientRequest) throws(HTTPClientError) -> HTTPClientAnswer {
@@ -43,11 +44,11 @@ package final class HTTPClient: Sendable {
     return try arrival.wait().get()
   }
 
-  /// Sends a request and hands the content on as it comes.
+  /// Sends a request, and passes the content on as it arrives.
   ///
-  /// The stream waits for nobody: one that is not read while `pieceLimit` pieces come is broken off. Whoever stops reading ends the request.
+  /// The stream has no back pressure: if `pieceLimit` pieces are unread, it fails. Ending the iteration cancels the request.
   ///
-  /// - Parameter accept: looks at the head before any content; an error that it returns ends the stream.
+  /// - Parameter accept: checks the head before any content. An error that it returns ends the stream.
   package func stream(
     _ request: HTTPClientRequest, pieceLimit: Int = 1024,
     accept: @escaping @Sendable (HTTPClientHead) -> (any Error)?
@@ -94,9 +95,9 @@ package final class HTTPClient: Sendable {
   }
 }
 
-/// What has come of an answer.
+/// The content received so far.
 ///
-/// @unchecked Sendable: the client's thread alone touches it.
+/// @unchecked Sendable: accessed only by the client's thread.
 private final class Content: @unchecked Sendable {
   private(set) var bytes: [UInt8] = []
 
@@ -106,7 +107,7 @@ private final class Content: @unchecked Sendable {
   }
 }
 
-/// A place where one thread waits for another's result.
+/// Passes a result from one thread to another.
 ///
 /// @unchecked Sendable: `result` is written once before the semaphore is signalled, and read after.
 private final class Arrival: @unchecked Sendable {

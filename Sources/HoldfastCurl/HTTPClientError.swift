@@ -1,21 +1,21 @@
-/// Why no whole answer came.
+/// The reason why there is no complete answer.
 package struct HTTPClientError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What a program can tell apart.
+  /// The kind of failure.
   package struct Code: Sendable, Hashable {
     private let name: String
 
-    /// Nobody wants the answer any more.
+    /// The request was cancelled.
     package static let cancelled = Code(name: "cancelled")
     /// The request is malformed and was not sent.
     package static let invalidRequest = Code(name: "invalidRequest")
-    /// The answer is larger than the client takes.
+    /// The answer exceeds the client's limit.
     package static let tooLarge = Code(name: "tooLarge")
-    /// The connection failed, timed out or broke, or what came is no HTTP.
+    /// The connection failed, timed out or broke, or the answer is no HTTP.
     package static let failed = Code(name: "failed")
   }
 
-  /// What kind of failure it is.
+  /// The kind of failure.
   package let code: Code
-  /// What libcurl says of it, for people.
+  /// libcurl's message, for people.
   package let description: String
 }

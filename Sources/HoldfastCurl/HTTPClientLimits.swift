@@ -1,18 +1,18 @@
-/// How long a client waits and how much it takes.
+/// The timeouts and size limits of a client.
 package struct HTTPClientLimits: Sendable {
-  /// How long a connection may take to open.
+  /// The time limit for opening a connection.
   package var connectTimeout: Duration
-  /// How long nothing may arrive or leave; nil for any time.
+  /// The time limit without any transfer; nil for none.
   package var idleTimeout: Duration?
-  /// How long a request may take in all; nil for any time.
+  /// The time limit for a whole request; nil for none.
   package var totalTimeout: Duration?
-  /// How many bytes of content, decompressed, an answer may have.
+  /// The maximum size of an answer's decompressed content in bytes.
   package var bodyLimit: Int
 
-  /// How many bytes the header fields of an answer may have, interim answers included.
+  /// The maximum size of an answer's header fields in bytes, including interim answers.
   package static let headLimit = 64 << 10
 
-  /// Limits of their parts.
+  /// Creates limits.
   package init(
     connectTimeout: Duration = .seconds(30), idleTimeout: Duration? = .seconds(30),
     totalTimeout: Duration? = .seconds(900), bodyLimit: Int = 64 << 20

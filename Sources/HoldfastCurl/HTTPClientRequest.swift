@@ -1,17 +1,17 @@
 package import HoldfastCore
 
-/// A request over HTTP.
+/// An HTTP request.
 package struct HTTPClientRequest: Sendable {
   /// The method, such as `POST`.
   package var method: String
-  /// An absolute address, `http` or `https`.
+  /// An absolute URL, `http` or `https`.
   package var url: String
-  /// Header fields in order. A field that holds a control character fails the request.
+  /// Header fields in order. A control character in a field fails the request.
   package var headers: [(name: String, value: String)]
   /// The content; nil for none.
   package var body: [UInt8]?
 
-  /// A request of its parts.
+  /// Creates a request.
   package init(
     method: String = "GET", url: String, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil
   ) {
@@ -26,7 +26,7 @@ package struct HTTPClientRequest: Sendable {
 package struct HTTPClientAnswer: Sendable {
   /// The status and the header fields.
   package let head: HTTPClientHead
-  /// The whole content, decompressed.
+  /// The complete content, decompressed.
   package let body: [UInt8]
 }
 
@@ -34,9 +34,9 @@ package struct HTTPClientAnswer: Sendable {
 package struct HTTPClientHead: Sendable {
   /// The HTTP status.
   package var status = 0
-  /// The header fields by their names in lower case; of a field that comes twice, the last.
+  /// The header fields by their lower-case names. The last of a repeated field wins.
   package var headers: TextMap<String> = [:]
 
-  /// The seconds of Retry-After (RFC 9110, section 10.2.3), where the answer says them as a number.
+  /// The seconds in Retry-After (RFC 9110, section 10.2.3); nil if absent or not a number.
   package var retryAfter: Int? { headers["retry-after"].flatMap { Int($0) } }
 }

@@ -2,18 +2,18 @@ import CCurl
 import Foundation
 import HoldfastCore
 
-/// One request on its way: the libcurl handle, what it sends, and what has come.
+/// One request in transfer: the libcurl handle, the content to send, and the received parts.
 ///
-/// @unchecked Sendable: it is made by the caller's thread and handed to the client's thread through the client's lock; from then on only
-/// that thread touches it.
+/// @unchecked Sendable: created by the caller's thread, then passed to the client's thread through the client's lock. From then on only
+/// that thread accesses it.
 final class Transfer: @unchecked Sendable {
-  /// What hears of the answer; called on the client's thread.
+  /// The receiver of the answer; called on the client's thread.
   struct Receiver: Sendable {
-    /// The final head has come; false ends the transfer.
+    /// Receives the final head; returning false ends the transfer.
     var head: @Sendable (HTTPClientHead) -> Bool = { _ in true }
-    /// Content has come; false ends the transfer.
+    /// Receives content; returning false ends the transfer.
     let content: @Sendable ([UInt8]) -> Bool
-    /// The end, once: nil when the answer was whole.
+    /// Called once at the end; the error is nil if the answer is complete.
     let end: @Sendable (HTTPClientHead, HTTPClientError?) -> Void
   }
 
@@ -23,7 +23,7 @@ final class Transfer: @unchecked Sendable {
   private let receiver: Receiver
   private let limits: HTTPClientLimits
   private var head = HTTPClientHead()
-  /// Whether the empty line behind the fields has come: libcurl takes a head that is cut for an answer without content.
+  /// Whether the empty line after the fields has arrived. libcurl treats a truncated head as an answer without content.
   private var isHeadWhole = false
   private var isHeadTold = false
   private var headSize = 0
@@ -48,11 +48,11 @@ final class Transfer: @unchecked Sendable {
       set(CURLOPT_LOW_SPEED_LIMIT, 1)
       set(CURLOPT_LOW_SPEED_TIME, max(1, Self.milliseconds(time) / 1000))
     }
-    // The client's thread takes no signals, and libcurl makes none.
+    // The client's thread blocks signals, and libcurl raises none.
     set(CURLOPT_NOSIGNAL, 1)
     set(CURLOPT_FOLLOWLOCATION, 0)
     holdfast_curl_set_text(handle, CURLOPT_PROTOCOLS_STR, "http,https")
-    // All encodings that libcurl knows.
+    // All encodings that libcurl supports.
     holdfast_curl_set_text(handle, CURLOPT_ACCEPT_ENCODING, "")
     if let authorities = getenv("SSL_CERT_FILE") {
       holdfast_curl_set_text(handle, CURLOPT_CAINFO, authorities)
@@ -71,13 +71,13 @@ final class Transfer: @unchecked Sendable {
     errorText.deallocate()
   }
 
-  /// libcurl takes no longer time than 31 bits hold.
+  /// libcurl limits times to 31 bits.
   private static func milliseconds(_ time: Duration) -> Int { Int(Int32(clamping: time.wholeMilliseconds)) }
 
   private func set(_ option: CURLoption, _ value: Int) { holdfast_curl_set_long(handle, option, value) }
 
   private func setFields(_ request: HTTPClientRequest) throws(HTTPClientError) {
-    // Without "Expect", a large body leaves at once.
+    // Without "Expect", a large body is sent immediately.
     var lines = ["Expect:"]
     for (name, value) in request.headers { lines.append(value.isEmpty ? "\(name);" : "\(name): \(value)") }
     guard
@@ -97,7 +97,7 @@ final class Transfer: @unchecked Sendable {
       set(CURLOPT_POST, 1)
       holdfast_curl_set_size(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count))
       let copied = body.withUnsafeBytes {
-        // libcurl copies nothing of an empty body, and reads none.
+        // libcurl does not copy or read an empty body.
         holdfast_curl_set_pointer(
           handle, CURLOPT_COPYPOSTFIELDS,
           UnsafeMutableRawPointer(mutating: $0.baseAddress) ?? UnsafeMutableRawPointer(errorText))
@@ -110,7 +110,7 @@ final class Transfer: @unchecked Sendable {
     holdfast_curl_set_text(handle, CURLOPT_CUSTOMREQUEST, request.method)
   }
 
-  /// Tells the receiver of the end; once.
+  /// Notifies the receiver of the end. Call it once.
   func finish(_ result: CURLcode) {
     if let refusal { return receiver.end(head, refusal) }
     guard result == CURLE_OK else {
@@ -127,14 +127,14 @@ final class Transfer: @unchecked Sendable {
     receiver.end(head, nil)
   }
 
-  /// Tells the receiver that nobody waits any more; once.
+  /// Notifies the receiver of the cancellation. Call it once.
   func cancel() {
     receiver.end(head, HTTPClientError(code: .cancelled, description: "The request was cancelled."))
   }
 
   // MARK: Called by libcurl
 
-  /// A line of the head, with its end.
+  /// Handles a line of the head, with its line end.
   func receive(header line: UnsafeRawBufferPointer) -> Bool {
     headSize += line.count
     guard headSize <= HTTPClientLimits.headLimit else {
@@ -142,7 +142,7 @@ final class Transfer: @unchecked Sendable {
     }
     let text = String(decoding: line, as: UTF8.self)
     if text.hasPrefix("HTTP/") {
-      // Of several heads (interim answers) the last counts.
+      // Of several heads (interim answers) the last one counts.
       var status = 0
       holdfast_curl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
       head = HTTPClientHead(status: status)
@@ -152,7 +152,7 @@ final class Transfer: @unchecked Sendable {
     } else if let colon = text.firstIndex(of: ":") {
       let name = text[..<colon].lowercased()
       let value = text[text.index(after: colon)...].trimmingCharacters(in: .whitespacesAndNewlines)
-      // libcurl reads to the end of the connection when the length is too large for it.
+      // If the length is too large for it, libcurl reads to the end of the connection.
       if name == "content-length", Int64(value) == nil {
         let isTooLarge = !value.isEmpty && value.utf8.allSatisfy { (0x30...0x39).contains($0) }
         return refuse("The answer's length is no number of bytes.", isTooLarge ? .tooLarge : .failed)
@@ -196,7 +196,7 @@ private func receiveContent(
   received(bytes, size * count, context) { $0.receive(content: $1) }
 }
 
-/// The count when what came is taken; another number ends the transfer.
+/// The number of bytes if the receiver accepts them. Any other number ends the transfer.
 private func received(
   _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int, _ context: UnsafeMutableRawPointer?,
   _ receive: (Transfer, UnsafeRawBufferPointer) -> Bool

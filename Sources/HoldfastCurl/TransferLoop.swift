@@ -3,8 +3,9 @@ import Foundation
 
 /// The thread that drives all transfers of a client.
 ///
-/// @unchecked Sendable: `arriving`, `isStarted` and `isStopping` are touched under `lock`, `running` by the thread alone. `multi` is used by
-/// the thread, and by others for `curl_multi_wakeup` alone, under `lock` and never after `isStopping`, so that it outlives each call.
+/// @unchecked Sendable: `arriving`, `isStarted` and `isStopping` are accessed with `lock` held, `running` only by the thread. `multi` is
+/// used by the thread. Other threads only call `curl_multi_wakeup` on it, with `lock` held and never after `isStopping`, so that it
+/// outlives each call.
 final class TransferLoop: @unchecked Sendable {
   private typealias Entry = (transfer: Transfer, ticket: TransferTicket)
 
@@ -15,12 +16,12 @@ final class TransferLoop: @unchecked Sendable {
   private var isStopping = false
   private var running: [UnsafeMutableRawPointer: Entry] = [:]
 
-  /// libcurl wants to be initialized once in a process, before anything else.
+  /// libcurl must be initialized once per process, before any other call.
   private static let isLibraryReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
   init() { multi = Self.isLibraryReady ? curl_multi_init() : nil }
 
-  /// Begins a transfer; its receiver is told of the end in any case.
+  /// Starts a transfer. Its receiver is notified of the end in any case.
   func add(_ transfer: Transfer, _ ticket: TransferTicket) {
     let isTaken = lock.withLock {
       guard let multi, !isStopping, startThread() else { return false }
@@ -31,7 +32,7 @@ final class TransferLoop: @unchecked Sendable {
     if !isTaken { transfer.finish(CURLE_FAILED_INIT) }
   }
 
-  /// Ends a transfer, also one that is not added yet; does nothing when it has ended.
+  /// Cancels a transfer, even before it is added. Does nothing after its end.
   func cancel(_ ticket: TransferTicket) {
     lock.withLock {
       ticket.isCancelled = true
@@ -39,7 +40,7 @@ final class TransferLoop: @unchecked Sendable {
     }
   }
 
-  /// Ends all transfers, and the thread with them; once.
+  /// Cancels all transfers, and ends the thread. Call it once.
   func stop() {
     lock.withLock {
       if isStarted { curl_multi_wakeup(multi) } else if let multi { curl_multi_cleanup(multi) }
@@ -56,19 +57,19 @@ final class TransferLoop: @unchecked Sendable {
     return isStarted
   }
 
-  /// What the thread does.
+  /// The main loop of the thread.
   fileprivate func run() {
     while admit() {
       var count: Int32 = 0
       curl_multi_perform(multi, &count)
       finishDone()
-      // As long as libcurl wants, or until somebody wakes it; the number is only the longest that it may be.
+      // Returns when libcurl has work, or after a wakeup; the number is only an upper limit.
       curl_multi_poll(multi, nil, 0, 60_000, nil)
     }
     curl_multi_cleanup(multi)
   }
 
-  /// Takes what arrived and lets go of what was cancelled; false when the client has ended.
+  /// Adds arrived transfers, and removes cancelled ones; false when the client has ended.
   private func admit() -> Bool {
     let (arrived, cancelled, isStopping) = lock.withLock {
       defer { arriving = [] }
@@ -102,15 +103,15 @@ final class TransferLoop: @unchecked Sendable {
   }
 }
 
-/// Names a transfer for who may want to cancel it.
+/// Identifies a transfer for its cancellation.
 ///
-/// @unchecked Sendable: the loop touches it under its lock alone.
+/// @unchecked Sendable: accessed only by the loop, with its lock held.
 final class TransferTicket: @unchecked Sendable {
   fileprivate var isCancelled = false
 }
 
 private func runLoop(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  // Signals are for other threads; TLS may write to a connection that the peer has closed (SIGPIPE).
+  // Signals are handled by other threads. TLS may write to a connection that the peer has closed, which raises SIGPIPE.
   var signals = sigset_t()
   sigfillset(&signals)
   pthread_sigmask(SIG_SETMASK, &signals, nil)

@@ -7,11 +7,11 @@ internal import CPostgres
   internal import Glibc
 #endif
 
-/// Makes a connection, step by step, so that the server's refusal comes with its SQLSTATE.
+/// Opens a connection step by step, so that a refusal of the server has its SQLSTATE.
 ///
-/// `PQconnectdb` would give its words alone.
+/// `PQconnectdb` would only give a message.
 enum ConnectionAttempt {
-  /// Gives an open connection.
+  /// Opens a connection.
   static func connect(_ conninfo: String, _ options: PostgresOptions) throws(PostgresError) -> OpaquePointer {
     try check(conninfo)
     let defaults = [
@@ -23,7 +23,7 @@ enum ConnectionAttempt {
       ("keepalives_count", "3"),
       ("tcp_user_timeout", "\(max(milliseconds(options.unacknowledgedTimeout), 1))"),
     ]
-    // What stands before `dbname` gives way to the connection string, what stands after it does not.
+    // The connection string overrides settings before `dbname`, but not those after it.
     let settings = defaults + [("dbname", conninfo), ("client_encoding", "UTF8")]
     guard let connection = start(settings) else {
       throw PostgresError(.outOfMemory, "There is no memory for a connection.", while: .connecting)
@@ -37,7 +37,7 @@ enum ConnectionAttempt {
     }
   }
 
-  /// Refuses what libpq can't read, and never quotes it: a password may be part of it.
+  /// Rejects a connection string that libpq can't parse, without quoting it, because it may contain a password.
   private static func check(_ conninfo: String) throws(PostgresError) {
     let parsed = conninfo.utf8.contains(0) ? nil : PQconninfoParse(conninfo, nil)
     guard let parsed else {
@@ -46,7 +46,7 @@ enum ConnectionAttempt {
         "The connection string is neither a postgres:// URL nor a list of key=value.", while: .connecting)
     }
     defer { PQconninfoFree(parsed) }
-    // An @ in a password cuts it: its rest becomes the host or the port, which libpq's words would quote.
+    // An @ in a password truncates it. Its rest then becomes the host or port, which libpq's messages would quote.
     let port = value(of: "port", in: parsed) ?? ""
     let isCut = value(of: "host", in: parsed)?.contains("@") == true
     if isCut || !port.utf8.allSatisfy({ (48...57).contains($0) || $0 == 44 }) {
@@ -81,9 +81,9 @@ enum ConnectionAttempt {
     return PQconnectStartParams(keywordPointers, valuePointers, 1)
   }
 
-  /// Waits until the connection is made.
+  /// Waits until the connection is open.
   private static func finish(_ connection: OpaquePointer) throws(PostgresError) {
-    // So that the words of a refusal hold its SQLSTATE.
+    // Verbose messages contain the SQLSTATE.
     PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
     let deadline = MonotonicTime.exact + .seconds(timeout(of: connection))
     var next = PGRES_POLLING_WRITING
@@ -103,12 +103,12 @@ enum ConnectionAttempt {
     guard let options = PQconninfo(connection) else { return 5 }
     defer { PQconninfoFree(options) }
     let seconds = value(of: "connect_timeout", in: options).flatMap { Int64($0) } ?? 5
-    // As libpq has it: none set is for ever, which is a century here.
+    // As in libpq, without a setting there is no limit; here it is a century.
     return seconds > 0 ? seconds : Int64(Int32.max)
   }
 
-  /// The error of a connection that could not be made. libpq has no call for its SQLSTATE; its verbose words have
-  /// it after the severity: `FATAL:  53300: sorry, …`.
+  /// The error of a failed connection. libpq has no function for its SQLSTATE, but its verbose message has it after the severity: `FATAL:
+  /// 53300: sorry, …`.
   private static func refusal(of connection: OpaquePointer) -> PostgresError {
     let words = PostgresError.words(of: connection)
     let first = words.split(separator: "\n").first.map(String.init) ?? ""

@@ -1,12 +1,11 @@
 import HoldfastConcurrency
 internal import CPostgres
 
-/// Stops what a connection is running, from any thread.
+/// Cancels the running statement of a connection, from any thread.
 ///
-/// It may outlive its connection; it then does nothing. Source:
-/// <https://www.postgresql.org/docs/15/libpq-cancel.html>.
+/// After its connection is closed, it does nothing. Source: <https://www.postgresql.org/docs/15/libpq-cancel.html>.
 ///
-/// @unchecked Sendable: `handle` is read and changed only while the lock is held.
+/// @unchecked Sendable: `handle` is read and changed only with the lock held.
 public final class PostgresCanceller: @unchecked Sendable {
   private let lock = Lock()
   private var handle: OpaquePointer?
@@ -15,10 +14,10 @@ public final class PostgresCanceller: @unchecked Sendable {
 
   deinit { retire() }
 
-  /// Asks the server to end the running statement, which then fails with `.queryCanceled`; when none is running
-  /// it does nothing. Blocks for the time of one more connection to the server.
+  /// Requests that the server cancel the running statement, which then fails with `.queryCanceled`. Without one it does nothing. Blocks
+  /// while it opens another connection to the server.
   ///
-  /// - Returns: whether the server could be asked.
+  /// - Returns: whether the request was sent.
   @discardableResult
   public func cancel() -> Bool {
     lock.hold {
@@ -29,7 +28,7 @@ public final class PostgresCanceller: @unchecked Sendable {
     }
   }
 
-  /// Waits for a cancellation under way, and makes later ones do nothing.
+  /// Waits for a running cancellation, and disables later ones.
   func retire() {
     lock.hold {
       PQfreeCancel(handle)

@@ -1,33 +1,33 @@
 internal import CPostgres
 import HoldfastConcurrency
 
-/// What `NOTIFY` sent.
+/// A notification from `NOTIFY`.
 public struct PostgresNotification: Sendable, Hashable {
   /// The channel's name.
   public let channel: String
-  /// The text that came with it; empty when none did.
+  /// The payload; empty if there is none.
   public let payload: String
-  /// The server's process of the connection that sent it.
+  /// The process id of the sending connection's server process.
   public let serverProcess: Int32
 }
 
 extension PostgresConnection {
-  /// Begins to receive what is sent to a channel, until the connection ends.
+  /// Subscribes to a channel until the connection ends.
   ///
-  /// - Parameter channel: its name, exact to the letter's case; at most 63 bytes.
+  /// - Parameter channel: its name, case-sensitive; at most 63 bytes.
   public func listen(_ channel: String) throws(PostgresError) {
     let quoted = channel.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
     try execute("LISTEN \"\(quoted)\"")
   }
 
-  /// Waits for notifications, and gives those that came since the last call.
+  /// Waits for notifications, and returns those since the last call.
   ///
-  /// Notifications come while the connection is in no transaction.
+  /// Notifications arrive only outside of transactions.
   /// - Parameters:
-  ///   - timeout: how long to wait for the first; zero only looks, nil waits for ever.
+  ///   - timeout: how long to wait for the first; zero polls, nil waits without limit.
   ///   - waker: ends the wait when another thread calls its `wake`.
-  /// - Returns: what came, in order; nothing after the timeout or a `wake`.
-  /// - Throws: `.connectionLost`. What is sent until another connection listens is missed.
+  /// - Returns: the notifications in order; none after the timeout or a `wake`.
+  /// - Throws: `.connectionLost`. Notifications are missed until another connection listens.
   public func notifications(
     timeout: Duration?, waker: PostgresWaker? = nil
   ) throws(PostgresError) -> [PostgresNotification] {
@@ -53,12 +53,11 @@ extension PostgresConnection {
     PostgresError(nil, of: connection, while: .waiting, statement: nil)
   }
 
-  /// Whether the connection still seems to be there, without asking the server: a server that went away, or was
-  /// told to end the connection, has left something to read.
+  /// Whether the connection seems to be open, checked without a round trip. A server that ended the connection has left something to read.
   var seemsAlive: Bool {
     guard isUsable, transactionStatus == .idle else { return false }
     if Readiness.wait(for: .readable, of: PQsocket(connection), until: .now).isEmpty { return true }
-    // A notification or a changed setting is no reason to give the connection up.
+    // A notification or a changed setting is no reason to discard the connection.
     return PQconsumeInput(connection) == 1 && isUsable
       && Readiness.wait(for: .readable, of: PQsocket(connection), until: .now).isEmpty
   }

@@ -1,18 +1,18 @@
 internal import CPostgres
 
 extension PostgresConnection {
-  /// Sends many statements in one round trip, and gives the rows of each.
+  /// Sends many statements in one round trip, and returns the rows of each.
   ///
-  /// Without BEGIN among them they are one transaction, that of the connection if it is in one. When one fails,
-  /// the server skips the rest, and the first failure is thrown. A transaction that began inside a pipeline which
-  /// failed is rolled back; one that was open before is left as failed, to be rolled back by whoever began it.
+  /// Without BEGIN among them they are one transaction, or part of the connection's open one. If one fails, the server skips the rest, and
+  /// the first error is thrown. A transaction that began inside a failed pipeline is rolled back. One that was open before is left as
+  /// failed; its owner must roll it back.
   ///
-  /// Any number and size will do: what is sent waits in memory while the server is busy, and answers are read
-  /// while sending. Source: <https://www.postgresql.org/docs/15/libpq-pipeline-mode.html>.
-  /// - Parameter body: sends the statements; it must not use the connection in another way, nor keep the pipeline.
+  /// Number and size are unlimited: unsent statements wait in memory while the server is busy, and answers are read while sending. Source:
+  /// <https://www.postgresql.org/docs/15/libpq-pipeline-mode.html>.
+  /// - Parameter body: sends the statements. It must not use the connection otherwise, nor keep the pipeline.
   /// - Returns: the rows of each `send`, in order.
-  /// - Throws: `PostgresError`, any code, of the first statement that failed; `.invalidText` when a text holds
-  ///   U+0000, and then nothing has an effect either.
+  /// - Throws: `PostgresError`, any code, of the first statement that failed; `.invalidText` if a text contains U+0000, and then nothing
+  ///   takes effect either.
   @discardableResult
   public func pipeline(
     _ body: (PostgresPipeline) -> Void
@@ -26,7 +26,7 @@ extension PostgresConnection {
     let pipe = PostgresPipeline(self)
     body(pipe)
     var failure = pipe.failure
-    // The sync that ends the pipeline would commit what was sent.
+    // The sync that ends the pipeline would commit the statements sent so far.
     if failure != nil, wasIdle { _ = PQsendQueryParams(connection, "ROLLBACK", 0, nil, nil, nil, nil, 1) }
     var rows: [PostgresRows] = []
     do throws(PostgresError) {
@@ -40,8 +40,7 @@ extension PostgresConnection {
     throw failure
   }
 
-  /// Sends all that libpq holds, reading what the server answers meanwhile: were it not read, both sides could wait
-  /// for each other with full buffers.
+  /// Sends all bytes that libpq buffers, and reads answers meanwhile. Otherwise both sides could wait for each other with full buffers.
   func flush() throws(PostgresError) {
     while true {
       let left = PQflush(connection)
@@ -52,14 +51,14 @@ extension PostgresConnection {
     }
   }
 
-  /// Reads what has arrived.
+  /// Reads the available bytes.
   func consumeInput() throws(PostgresError) {
     if PQconsumeInput(connection) == 0 {
       throw PostgresError(nil, of: connection, while: .running, statement: nil)
     }
   }
 
-  /// The next result, waited for; nil at the end of a statement's results.
+  /// Waits for the next result; nil at the end of a statement's results.
   private func nextResult() throws(PostgresError) -> OpaquePointer? {
     while PQisBusy(connection) == 1 {
       _ = Readiness.wait(for: .readable, of: PQsocket(connection), until: nil)
@@ -68,7 +67,7 @@ extension PostgresConnection {
     return PQgetResult(connection)
   }
 
-  /// Ends a pipeline with a sync and reads all answers.
+  /// Ends a pipeline with a sync, and reads all answers.
   private func finish(
     _ steps: [PostgresPipeline.Step], expecting count: Int
   ) throws(PostgresError) -> [PostgresRows] {
@@ -76,12 +75,12 @@ extension PostgresConnection {
     rows.reserveCapacity(count)
     var failure: PostgresError?
     var answered = 0
-    // A statement is known only if its preparation was answered.
+    // A statement counts as prepared only after the answer to its preparation.
     defer {
       for case .prepare(let statement) in steps[answered...] { prepared.remove(statement) }
     }
     guard PQpipelineSync(connection) == 1 else {
-      // Without a sync the server would never come to an end.
+      // Without a sync the server would not end the pipeline.
       let error = PostgresError(nil, of: connection, while: .running, statement: nil)
       abandon()
       throw error
@@ -104,7 +103,7 @@ extension PostgresConnection {
     return rows
   }
 
-  /// Takes one statement's result: its rows, or nil for a preparation and for what the server skipped.
+  /// Handles one statement's result: returns its rows, or nil for a preparation and for a skipped statement.
   private func pass(
     _ result: OpaquePointer?, of step: PostgresPipeline.Step, after failure: PostgresError?
   ) throws(PostgresError) -> PostgresRows? {
@@ -126,11 +125,11 @@ extension PostgresConnection {
     }
   }
 
-  /// Reads what is left up to the sync, and goes back to one statement at a time.
+  /// Reads the remaining results up to the sync, and leaves pipeline mode.
   private func leavePipeline() {
     while isUsable {
       guard let result = try? nextResult() else {
-        // The end of a statement's results, of which more may follow; or nothing is left.
+        // The end of a statement's results; more may follow.
         if PQexitPipelineMode(connection) == 1 { break }
         if PQisBusy(connection) == 0, PQtransactionStatus(connection) != PQTRANS_ACTIVE { break }
         continue

@@ -1,13 +1,12 @@
 internal import CPostgres
 
 extension PostgresConnection {
-  /// Runs one or many statements without parameters, passing over any rows.
+  /// Runs one or several statements without parameters, skipping any rows.
   ///
   /// - Parameter sql: statements separated by semicolons; without BEGIN among them they are one transaction.
-  /// - Throws: `PostgresError`, any code, of the first statement that fails; the rest are not run. `.misuse` for
-  ///   COPY.
+  /// - Throws: `PostgresError`, any code, of the first statement that fails; the rest are not run. `.misuse` for COPY.
   public func execute(_ sql: String) throws(PostgresError) {
-    // What ends a transaction without effect also ends what was wrong with it.
+    // A rollback also discards recorded faults.
     if sql == "ROLLBACK" { faults.clear() }
     try faults.check()
     options.onStatement?(sql)
@@ -16,23 +15,22 @@ extension PostgresConnection {
     _ = try check(result, while: .running, sql, statementIsPublic: false)
   }
 
-  /// Runs a statement and gives its rows.
+  /// Runs a statement, and returns its rows.
   ///
-  /// It is prepared at its first use on this connection, unless the options say otherwise. After a failure with
-  /// `.featureNotSupported` or `.undefinedPreparedStatement` (the table was changed) all are prepared again, as
-  /// soon as the connection is in no transaction.
+  /// It is prepared at its first use on this connection, unless the options disable that. After a failure with `.featureNotSupported` or
+  /// `.undefinedPreparedStatement` (the table was changed), all statements are prepared again as soon as the connection is outside of a
+  /// transaction.
   /// - Parameters:
   ///   - statement: exactly one statement.
-  ///   - parameters: as many as the statement has, with the types of its first use.
-  /// - Throws: `PostgresError`, any code; `.invalidText` before anything is sent when a text holds U+0000.
+  ///   - parameters: one for each parameter, with the types of its first use.
+  /// - Throws: `PostgresError`, any code; `.invalidText` before anything is sent if a text contains U+0000.
   public func query(
     _ statement: PostgresStatement, _ parameters: PostgresParameters = PostgresParameters()
   ) throws(PostgresError) -> PostgresRows {
     try query(statement, parameters, isKept: options.preparesStatements)
   }
 
-  /// Runs a statement that is not kept prepared, and gives its rows: for one that a client's request has shaped, of which there may be
-  /// ever so many.
+  /// Runs a statement without keeping it prepared, and returns its rows. Use it for generated statements, whose number is unlimited.
   ///
   /// - Throws: as `query`.
   public func queryOnce(
@@ -63,7 +61,7 @@ extension PostgresConnection {
     }
   }
 
-  /// Runs a statement and gives the number of rows that it inserted, changed or deleted; see `query`.
+  /// Runs a statement, and returns the number of rows that it inserted, changed or deleted; see `query`.
   @discardableResult
   public func run(
     _ statement: PostgresStatement, _ parameters: PostgresParameters = PostgresParameters()
@@ -71,7 +69,7 @@ extension PostgresConnection {
     try query(statement, parameters).affectedCount
   }
 
-  /// Drops what the server keeps prepared when it has become stale, outside of a transaction.
+  /// Deallocates stale prepared statements, outside of a transaction.
   func dropStaleStatements() throws(PostgresError) {
     guard prepared.areStale, transactionStatus == .idle else { return }
     try execute("DEALLOCATE ALL")
@@ -90,7 +88,7 @@ extension PostgresConnection {
     prepared.insert(statement, parameters.types)
   }
 
-  /// Passes a result on that is no error; the caller frees it either way.
+  /// Returns a result that is no error. The caller frees it in any case.
   func check(
     _ result: OpaquePointer?, while action: PostgresError.Action, _ sql: String,
     statementIsPublic: Bool = true
@@ -99,7 +97,7 @@ extension PostgresConnection {
     case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY:
       if let result { return result }
     case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
-      // Nobody will feed or read the copy, and the protocol has no other way out of it for every direction.
+      // The copy can't be continued here, and the protocol has no other end that works in every direction.
       abandon()
       throw PostgresError(.misuse, "COPY is run by copyIn.", while: action)
     default: break

@@ -1,42 +1,39 @@
 internal import CPostgres
 
-/// One connection to a PostgreSQL server, version 13 or later.
+/// A connection to a PostgreSQL server, version 13 or later.
 ///
-/// Its calls block the calling thread until the server has answered. Use it from one thread at a time: it is not
-/// `Sendable`, so an actor, a pool or a thread must own it. Only its `canceller` may be used from elsewhere. Using a
-/// closed connection is a programmer's error and traps; using one that broke throws. Source:
+/// Calls block the thread until the server has answered. Use it from one thread at a time: it is not `Sendable`, so an actor, a pool or a
+/// thread must own it. Only its `canceller` may be used from elsewhere. Using a closed connection traps; using a broken one throws. Source:
 /// <https://www.postgresql.org/docs/15/libpq.html>.
 public final class PostgresConnection {
   private var handle: OpaquePointer?
 
-  /// Stops this connection's statements from any thread.
+  /// Cancels this connection's statements from any thread.
   public let canceller: PostgresCanceller
 
-  /// How it was opened.
+  /// The options that it was opened with.
   public let options: PostgresOptions
 
-  /// What was wrong with values of its rows.
+  /// The faults in values of its rows.
   let faults = PostgresFaults()
 
-  /// What the server keeps prepared.
+  /// The statements that the server has prepared.
   var prepared = PreparedStatements()
 
   /// Opens a connection.
   ///
   /// - Parameters:
-  ///   - conninfo: a URL as `postgres://role:password@host:port/database?sslmode=require`, or `host=… dbname=…`;
-  ///     `PGHOST` and the other variables of the environment fill in what it leaves out. Source:
-  ///     <https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING>.
-  ///   - options: what the connection string does not say.
-  /// - Throws: `.invalidConnectionString`, `.unsupportedServer`, `.cannotConnect` when no server answers (in time),
-  ///   and what the server says: `.invalidPassword`, `.undefinedDatabase`, `.tooManyConnections`,
-  ///   `.cannotConnectNow` and others.
+  ///   - conninfo: a URL as `postgres://role:password@host:port/database?sslmode=require`, or `host=… dbname=…`. `PGHOST` and the other
+  ///     environment variables supply missing parts. Source: <https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING>.
+  ///   - options: settings besides the connection string.
+  /// - Throws: `.invalidConnectionString`, `.unsupportedServer`, `.cannotConnect` if no server answers (in time), and the server's errors:
+  ///   `.invalidPassword`, `.undefinedDatabase`, `.tooManyConnections`, `.cannotConnectNow` and others.
   public init(_ conninfo: String, options: PostgresOptions = PostgresOptions()) throws(PostgresError) {
     let opened = try ConnectionAttempt.connect(conninfo, options)
     handle = opened
     canceller = PostgresCanceller(opened)
     self.options = options
-    // Without it libpq prints notices to the standard error stream.
+    // Otherwise libpq prints notices to standard error.
     PQsetNoticeProcessor(opened, { _, _ in }, nil)
     guard serverVersion >= 130_000 else {
       let version = "\(serverVersion / 10_000)"
@@ -47,7 +44,7 @@ public final class PostgresConnection {
 
   deinit { close() }
 
-  /// Closes the connection; a transaction still open is rolled back. Closing twice does nothing.
+  /// Closes the connection; an open transaction is rolled back. A second call does nothing.
   public func close() {
     guard let handle else { return }
     self.handle = nil
@@ -61,28 +58,28 @@ public final class PostgresConnection {
     return handle
   }
 
-  /// Fails when a row of this connection was asked for a value that it does not have: a null, or one of another type. Every statement does so
-  /// before it is sent; call this when the last values were read.
+  /// Throws if a value of a row was read that does not exist: a null, or a value of another type. Every statement checks this before it is
+  /// sent. Call it after the last values were read.
   public func checkValues() throws(PostgresError) { try faults.check() }
 
-  /// Whether the connection is open, and was when it was last used.
+  /// Whether the connection is open, and worked at its last use.
   public var isUsable: Bool { handle.map { PQstatus($0) == CONNECTION_OK } ?? false }
 
-  /// Where a connection stands in its transaction.
+  /// The transaction status of a connection.
   public enum TransactionStatus: Sendable, Hashable {
-    /// In none.
+    /// In no transaction.
     case idle
     /// A statement is running.
     case active
-    /// In one that can go on.
+    /// In a transaction.
     case inTransaction
-    /// In one that failed, and can only be rolled back.
+    /// In a failed transaction, which can only be rolled back.
     case failed
-    /// The connection is of no use.
+    /// The connection is unusable.
     case unknown
   }
 
-  /// Where the connection stands in its transaction, as the server last said.
+  /// The transaction status, as the server last reported it.
   public var transactionStatus: TransactionStatus {
     switch handle.map({ PQtransactionStatus($0) }) {
     case PQTRANS_IDLE: .idle
@@ -93,16 +90,16 @@ public final class PostgresConnection {
     }
   }
 
-  /// The process of the server that serves this connection, as in `pg_stat_activity`.
+  /// The process id of the server process, as in `pg_stat_activity`.
   public var serverProcess: Int32 { PQbackendPID(connection) }
 
   /// The server's version: 150018 for 15.18.
   public var serverVersion: Int { Int(PQserverVersion(connection)) }
 
-  /// Ends a connection in whose state nothing certain can be said; further calls throw as on one that broke.
+  /// Ends a connection in an uncertain state. Further calls throw as on a broken connection.
   func abandon() {
     close()
-    // A text that is no connection string makes a connection that has failed already.
+    // An invalid connection string creates a connection that has already failed.
     handle = PQconnectStart("abandoned")
   }
 }

@@ -1,6 +1,6 @@
 internal import CPostgres
 
-/// Rows on their way into a table; see `PostgresConnection.copyIn`.
+/// Rows to copy into a table; see `PostgresConnection.copyIn`.
 ///
 /// Source: <https://www.postgresql.org/docs/15/sql-copy.html#id-1.9.3.55.9.4>, the binary format.
 public final class PostgresCopy {
@@ -9,7 +9,7 @@ public final class PostgresCopy {
   @usableFromInline var row = PostgresParameters()
   private var buffer: [UInt8] = []
 
-  /// How much is gathered before it is sent.
+  /// The number of buffered bytes that triggers sending.
   private static let bufferLimit = 64 * 1024
 
   init(_ owner: PostgresConnection, _ sql: String) {
@@ -20,10 +20,9 @@ public final class PostgresCopy {
     buffer.appendInteger(0 as Int32)
   }
 
-  /// Sends one row: as many values as the copy has columns, of exactly their types; nil is null.
+  /// Sends one row: one value for each column of the copy, of exactly its type; nil is null.
   ///
-  /// - Throws: `.invalidText` when a text holds U+0000, and `.connectionLost`; what the server finds wrong shows
-  ///   when the copy ends.
+  /// - Throws: `.invalidText` if a text contains U+0000, and `.connectionLost`. The server's errors are thrown at the end of the copy.
   @inlinable
   public func send<each Value: PostgresValue>(_ values: repeat (each Value)?) throws(PostgresError) {
     row.removeAll()
@@ -33,7 +32,7 @@ public final class PostgresCopy {
 
   /// Sends one row.
   ///
-  /// - Parameter row: as many values as the copy has columns, of exactly their types.
+  /// - Parameter row: one value for each column of the copy, of exactly its type.
   /// - Throws: as the other `send`.
   public func send(_ row: PostgresParameters) throws(PostgresError) {
     try row.check(for: sql)
@@ -45,7 +44,7 @@ public final class PostgresCopy {
     if buffer.count >= Self.bufferLimit { try flush() }
   }
 
-  /// Sends the mark of the end.
+  /// Sends the end marker.
   func finish() throws(PostgresError) {
     buffer.appendInteger(-1 as Int16)
     try flush()
@@ -63,14 +62,14 @@ public final class PostgresCopy {
 }
 
 extension PostgresConnection {
-  /// Copies rows into a table: the fastest way to load many.
+  /// Copies rows into a table, which is the fastest way to load many.
   ///
-  /// When `body` throws, no row is copied, and the connection can be used further.
+  /// If `body` throws, no row is copied, and the connection stays usable.
   /// - Parameters:
   ///   - sql: `COPY table (columns) FROM STDIN (FORMAT binary)`.
-  ///   - body: sends the rows; it must not use the connection in another way.
-  /// - Returns: how many rows were copied.
-  /// - Throws: `PostgresError`, any code, or what `body` threw; `.misuse` when the SQL is no such COPY.
+  ///   - body: sends the rows. It must not use the connection otherwise.
+  /// - Returns: the number of copied rows.
+  /// - Throws: `PostgresError`, any code, or the error of `body`; `.misuse` if the SQL is no such COPY.
   @discardableResult
   public func copyIn(
     _ sql: String, _ body: (PostgresCopy) throws -> Void
@@ -91,14 +90,14 @@ extension PostgresConnection {
       try body(copy)
       try copy.finish()
     } catch {
-      // The server answers with a failure, which says no more than is known.
+      // The server answers with an error that adds no information.
       _ = try? endCopy("The rows could not be read.", sql)
       throw error
     }
     return try endCopy(nil, sql)
   }
 
-  /// Ends a copy, undoing it when there is a reason to, and reads the answer.
+  /// Ends a copy, or cancels it if there is a reason, and reads the answer.
   fileprivate func endCopy(_ reason: String?, _ sql: String) throws(PostgresError) -> Int {
     guard PQputCopyEnd(connection, reason) == 1 else {
       throw PostgresError(nil, of: connection, while: .copying, statement: sql)
@@ -119,12 +118,12 @@ extension PostgresConnection {
   }
 }
 
-/// Text on its way into a table, as `COPY … TO STDOUT` gave it.
+/// Text to copy into a table, as `COPY … TO STDOUT` produced it.
 public final class PostgresTextCopy {
   private let owner: PostgresConnection
   private let sql: String
 
-  /// Begins; the connection must not be used otherwise until `finish`.
+  /// Starts a copy. The connection must not be used otherwise until `finish`.
   ///
   /// - Parameter sql: `COPY table (columns) FROM STDIN`.
   /// - Throws: `PostgresError`, any code.
@@ -135,9 +134,9 @@ public final class PostgresTextCopy {
     if PQresultStatus(start) != PGRES_COPY_IN { _ = try owner.check(start, while: .copying, sql) }
   }
 
-  /// Sends some of the text.
+  /// Sends a part of the text.
   ///
-  /// - Throws: `PostgresError.connectionLost`; what the server finds wrong shows when the copy ends.
+  /// - Throws: `PostgresError.connectionLost`. The server's errors are thrown at the end of the copy.
   public func send(_ text: [UInt8]) throws(PostgresError) {
     let sent = text.withUnsafeBytes { bytes in
       PQputCopyData(
@@ -147,7 +146,7 @@ public final class PostgresTextCopy {
     if sent != 1 { throw PostgresError(nil, of: owner.connection, while: .copying, statement: sql) }
   }
 
-  /// Ends it. Gives the number of rows.
+  /// Ends the copy, and returns the number of rows.
   ///
   /// - Throws: `PostgresError`, any code.
   @discardableResult
@@ -159,8 +158,8 @@ extension PostgresConnection {
   ///
   /// - Parameters:
   ///   - sql: `COPY table (columns) TO STDOUT`.
-  ///   - body: takes a row or several, as the server sends them; when it throws, the connection is given up.
-  /// - Throws: `PostgresError`, any code, or what `body` threw.
+  ///   - body: receives one or several rows, as the server sends them. If it throws, the connection is discarded.
+  /// - Throws: `PostgresError`, any code, or the error of `body`.
   public func copyOut(_ sql: String, _ body: ([UInt8]) throws -> Void) throws {
     options.onStatement?(sql)
     let start = PQexec(connection, sql)

@@ -1,15 +1,14 @@
 internal import CPostgres
 
-/// A failure that PostgreSQL, libpq or this library reported.
+/// An error reported by PostgreSQL, libpq or this library.
 ///
-/// Decide by `code`, `isConnectionLost` and `isTransient`, never by `message`. `description` can go to a log: it
-/// shows the code, the severity, the constraint's or table's name and the statement's text, in which values appear
-/// as `$1`. `debugDescription` shows the server's message and detail too, which may quote a stored value. Neither
-/// ever shows a password of a connection string.
+/// Decide by `code`, `isConnectionLost` and `isTransient`, never by `message`. `description` is safe for a log: it shows the code, the
+/// severity, the constraint's or table's name and the statement's text with `$1` for values. `debugDescription` also shows the server's
+/// message and detail, which may quote a stored value. Neither shows a password of a connection string.
 public struct PostgresError: Error, Sendable, Hashable {
-  /// What was being done.
+  /// The operation that failed.
   public enum Action: Sendable, Hashable {
-    /// Making a connection.
+    /// Opening a connection.
     case connecting
     /// Preparing the statement.
     case preparing
@@ -25,42 +24,42 @@ public struct PostgresError: Error, Sendable, Hashable {
     case borrowing
   }
 
-  /// What went wrong.
+  /// The SQLSTATE.
   public let code: Code
-  /// What was being done.
+  /// The operation that failed.
   public let action: Action
-  /// The server's severity in English, as `ERROR` or `FATAL`; nil when no server spoke.
+  /// The server's severity in English, such as `ERROR` or `FATAL`; nil if the error is not the server's.
   public let severity: String?
-  /// The first line of the server's or libpq's own words. They may quote a stored or sent value.
+  /// The first line of the server's or libpq's message. It may quote a stored or sent value.
   public let message: String
-  /// The server's second line, which often quotes values; nil when there was none.
+  /// The server's detail line, which often quotes values; nil if there is none.
   public let detail: String?
-  /// In which functions and triggers of the database it happened, as `PL/pgSQL function ours() line 3 at RAISE`; nil when in none. It may quote
-  /// values.
+  /// The functions and triggers of the database in which the error occurred, as `PL/pgSQL function ours() line 3 at RAISE`; nil if none. It
+  /// may quote values.
   public let context: String?
-  /// The text of the statement that failed, with its placeholders; nil when there was none.
+  /// The text of the failed statement, with its placeholders; nil if there was none.
   public let statement: String?
-  /// The schema of the table, when the server named it.
+  /// The schema of the table, if the server named it.
   public let schema: String?
-  /// The table, when the server named it.
+  /// The table, if the server named it.
   public let table: String?
-  /// The column, when the server named it.
+  /// The column, if the server named it.
   public let column: String?
-  /// The constraint, when the server named it. With Citus it is empty: decide by `code`.
+  /// The constraint, if the server named it. With Citus it is empty: decide by `code`.
   public let constraint: String?
-  /// Whether the connection is of no more use; whether the statement had its effect is then unknown.
+  /// Whether the connection is unusable. It is then unknown whether the statement took effect.
   public let isConnectionLost: Bool
 
-  /// Whether `message` speaks of hosts, roles or the call alone.
+  /// Whether `message` refers only to hosts, roles or the call.
   private let messageIsPublic: Bool
-  /// Whether `statement` has no values in it.
+  /// Whether `statement` contains no values.
   private let statementIsPublic: Bool
 
-  /// Whether the same transaction, run again, may succeed at once: class 40, as `serializationFailure` and `deadlockDetected`, and
+  /// Whether a retry of the transaction may succeed immediately: class 40, such as `serializationFailure` and `deadlockDetected`, and
   /// `lockNotAvailable`.
   public var isTransient: Bool { code.classCode == "40" || code == .lockNotAvailable }
 
-  /// Makes an error that this library found itself, in words without any value.
+  /// Creates an error that this library detected, with a message without values.
   init(_ code: Code, _ message: String, while action: Action, statement: String? = nil) {
     self.code = code
     self.action = action
@@ -73,9 +72,9 @@ public struct PostgresError: Error, Sendable, Hashable {
     statementIsPublic = true
   }
 
-  /// Reads the error of a result, or of the connection when there is no result.
+  /// The error of a result, or of the connection if there is no result.
   ///
-  /// - Parameter statementIsPublic: whether the text is one with placeholders instead of values.
+  /// - Parameter statementIsPublic: whether the text has placeholders instead of values.
   init(
     _ result: OpaquePointer?, of connection: OpaquePointer, while action: Action, statement: String?,
     statementIsPublic: Bool = true
@@ -102,7 +101,7 @@ public struct PostgresError: Error, Sendable, Hashable {
     self.statementIsPublic = statementIsPublic
   }
 
-  /// libpq's words about the last failure of a connection, without the line's end.
+  /// libpq's message for the last failure of a connection, without the line end.
   static func words(of connection: OpaquePointer) -> String {
     guard let text = PQerrorMessage(connection) else { return "" }
     var bytes = UnsafeBufferPointer(start: text, count: String(cString: text).utf8.count)[...]
@@ -112,7 +111,7 @@ public struct PostgresError: Error, Sendable, Hashable {
 }
 
 extension PostgresError.Code {
-  /// Whether the server closes the connection after it.
+  /// Whether the server closes the connection after this error.
   fileprivate var endsConnection: Bool {
     self == .adminShutdown || self == .crashShutdown || self == .cannotConnectNow || rawValue == "57P04"
       || rawValue == "57P05"
@@ -120,10 +119,10 @@ extension PostgresError.Code {
 }
 
 extension PostgresError: CustomStringConvertible, CustomDebugStringConvertible {
-  /// The code and what it concerns, without any stored or sent value.
+  /// The code and its object, without any stored or sent value.
   public var description: String { text(inFull: false) }
 
-  /// Everything known, which may include a person's data.
+  /// All details, possibly with personal data.
   public var debugDescription: String { text(inFull: true) }
 
   private func text(inFull: Bool) -> String {

@@ -1,25 +1,25 @@
-/// What was wrong with values that rows of a connection were asked for: a null where there is none, a column of another type. A database that others
-/// write to, and alter, may hold anything.
+/// The faults in values that were read from a connection's rows: an unexpected null, or a column of another type. Other programs may write
+/// to the database or alter it.
 ///
-/// A row gives an empty value then, and notes the fault here. Nothing can come of that value: the connection's next statement fails with the fault
-/// before it is sent, the COMMIT among them, and so does the pool that lent the connection.
+/// The row then returns an empty value, and records the fault here. The value can't take effect: the connection's next statement, including
+/// COMMIT, fails with the fault before it is sent. So does the pool that lent the connection.
 ///
-/// @unchecked Sendable: used by the thread that has the connection, as its rows are.
+/// @unchecked Sendable: used only by the thread that has the connection, as its rows are.
 final class PostgresFaults: @unchecked Sendable {
   private var first: PostgresError?
 
-  /// Notes a fault; the first is kept.
+  /// Records a fault; the first one is kept.
   func note(_ message: String) {
     if first == nil { first = PostgresError(.unexpectedValue, message, while: .reading) }
   }
 
-  /// Throws what was noted, once.
+  /// Throws the recorded fault once.
   func check() throws(PostgresError) {
     guard let fault = first else { return }
     first = nil
     throw fault
   }
 
-  /// Purges what was noted.
+  /// Discards the recorded fault.
   func clear() { first = nil }
 }

@@ -1,24 +1,24 @@
-/// How a connection is made and used. What the connection string says itself goes before it.
+/// The options of a connection. The connection string overrides them.
 public struct PostgresOptions: Sendable {
-  /// The name that the server shows in `pg_stat_activity`.
+  /// The name shown in `pg_stat_activity`.
   public var applicationName = "holdfast"
 
-  /// How long making a connection may take, over all hosts of the connection string; to the second, from 1 up.
+  /// The time limit for opening a connection, for all hosts of the connection string together; in seconds, at least 1.
   public var connectTimeout: Duration = .seconds(5)
 
-  /// Whether statements are prepared once and then run by name. Not with a pooler that lends the server's
-  /// connection for a transaction, as PgBouncer does: the next transaction may find another that knows no name.
+  /// Whether statements are prepared once and then run by name. Disable it with a pooler in transaction mode, such as PgBouncer: the next
+  /// transaction may run on another server connection, which does not have the statement.
   public var preparesStatements = true
 
-  /// How long a connection may be silent before TCP asks whether the peer lives; to the second.
+  /// The idle time before TCP probes the peer, in seconds.
   public var keepaliveIdle: Duration = .seconds(10)
 
-  /// How long sent bytes may stay unacknowledged before the connection counts as lost; to the millisecond.
+  /// The time after which unacknowledged bytes make the connection count as lost, in milliseconds.
   public var unacknowledgedTimeout: Duration = .seconds(20)
 
-  /// Is told the text of each statement before it is sent, on the thread that sends it; nil for nobody.
+  /// Receives the text of each statement before it is sent, on the sending thread; default nil.
   public var onStatement: (@Sendable (String) -> Void)?
 
-  /// Makes the options with their defaults.
+  /// Creates the default options.
   public init() {}
 }

@@ -1,10 +1,10 @@
-// PostgreSQL's binary arrays: the number of dimensions, whether there are nulls, the elements' type, then for the
-// one dimension its length and first index, then each element with its length in front, -1 for null. Source:
-// array_recv in <https://github.com/postgres/postgres/blob/REL_15_STABLE/src/backend/utils/adt/arrayfuncs.c>.
+// PostgreSQL's binary array format: the number of dimensions, whether there are nulls, and the elements' type. For the one dimension its
+// length and first index follow, then each element with its length, or -1 for null. Source: array_recv in
+// <https://github.com/postgres/postgres/blob/REL_15_STABLE/src/backend/utils/adt/arrayfuncs.c>.
 extension PostgresParameters {
-  /// Adds an array of one dimension, for `unnest($1)` and `= ANY($1)`.
+  /// Adds a one-dimensional array, for `unnest($1)` and `= ANY($1)`.
   ///
-  /// - Parameter array: read once; a lazy sequence is never gathered: `append(array: rows.lazy.map(\.seq))`.
+  /// - Parameter array: iterated once, without collecting a lazy sequence: `append(array: rows.lazy.map(\.seq))`.
   @inlinable
   public mutating func append<Value: PostgresValue>(array: some Sequence<Value>) {
     let start = beginArray(of: Value.postgresType)
@@ -16,9 +16,9 @@ extension PostgresParameters {
     endArray(from: start, count: count, hasNulls: false)
   }
 
-  /// Adds an array of one dimension, some of whose elements may be null.
+  /// Adds a one-dimensional array with possible nulls.
   ///
-  /// - Parameter array: read once; a lazy sequence is never gathered.
+  /// - Parameter array: iterated once, without collecting a lazy sequence.
   @inlinable
   public mutating func append<Value: PostgresValue>(array: some Sequence<Value?>) {
     let start = beginArray(of: Value.postgresType)

@@ -8,19 +8,18 @@ internal import CPostgres
 
 /// The values of a statement's parameters, in order, in PostgreSQL's binary format.
 ///
-/// All values lie in one buffer, so a thousand rows as a few arrays cost no object each. Keep it and call
-/// `removeAll` to use the buffer again. The type of each is sent with it, so a statement must always be given the
-/// same types: a null has the type of what it is a null of. Where the column's type is another, the SQL converts:
-/// `$1::jsonb`, `$2::uuid` of texts.
+/// All values are in one buffer, so a thousand rows in a few arrays need no object each. Keep the parameters and call `removeAll` to reuse
+/// the buffer. The type of each is sent with it, so a statement must always get the same types; a null has the type of its optional. If the
+/// column has another type, convert in SQL: `$1::jsonb`, `$2::uuid` of texts.
 public struct PostgresParameters: Sendable {
   @usableFromInline var bytes: [UInt8] = []
   @usableFromInline var fields: [Field] = []
-  /// The types of the fields, side by side for libpq.
+  /// The types of the fields, contiguous for libpq.
   @usableFromInline var types: [UInt32] = []
-  /// The number, from 1, of the first text that holds U+0000.
+  /// The number, from 1, of the first text that contains U+0000.
   @usableFromInline var numberWithNUL: Int?
 
-  /// Where a value lies in `bytes`; `count` is -1 for null.
+  /// The range of a value in `bytes`; `count` is -1 for null.
   @usableFromInline
   struct Field: Sendable {
     @usableFromInline var start: Int
@@ -33,19 +32,19 @@ public struct PostgresParameters: Sendable {
     }
   }
 
-  /// Makes no parameters.
+  /// Creates empty parameters.
   public init() {}
 
-  /// Makes parameters of values of any types, nil for null: `PostgresParameters(zone, 5, name as String?)`.
+  /// Creates parameters of any types, nil for null: `PostgresParameters(zone, 5, name as String?)`.
   @inlinable
   public init<each Value: PostgresValue>(_ values: repeat (each Value)?) {
     repeat append(each values)
   }
 
-  /// How many there are.
+  /// The number of parameters.
   public var count: Int { fields.count }
 
-  /// Takes all out, and keeps the memory for the next.
+  /// Removes all parameters, and keeps the buffer.
   public mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
     fields.removeAll(keepingCapacity: true)
@@ -64,7 +63,7 @@ public struct PostgresParameters: Sendable {
     if Value.postgresType == .text { checkText(from: start) }
   }
 
-  /// Adds UTF-8 as text. Only U+0000 is looked for; the server checks the rest.
+  /// Adds UTF-8 as text. It is only checked for U+0000; the server checks the rest.
   public mutating func append(text: UnsafeBufferPointer<UInt8>) {
     append(UnsafeRawBufferPointer(text), as: .text)
     checkText(from: bytes.count - text.count)
@@ -73,14 +72,14 @@ public struct PostgresParameters: Sendable {
   /// Adds bytes as bytea.
   public mutating func append(bytes value: UnsafeRawBufferPointer) { append(value, as: .bytea) }
 
-  /// Adds bytes that are in the binary format of `type` already.
+  /// Adds bytes that are already in the binary format of `type`.
   public mutating func append(_ value: UnsafeRawBufferPointer, as type: PostgresType) {
     types.append(type.identifier)
     fields.append(Field(start: bytes.count, count: value.count))
     bytes.append(contentsOf: value)
   }
 
-  /// Notes that the text which ends the buffer, and belongs to the last field, holds U+0000.
+  /// Checks the text at the end of the buffer, which belongs to the last field, for U+0000.
   @usableFromInline
   mutating func checkText(from start: Int) {
     guard numberWithNUL == nil, start < bytes.count else { return }
@@ -90,14 +89,14 @@ public struct PostgresParameters: Sendable {
     if found { numberWithNUL = types.count }
   }
 
-  /// Fails when a text holds U+0000, which PostgreSQL can't store.
+  /// Throws if a text contains U+0000, which PostgreSQL can't store.
   func check(for statement: String) throws(PostgresError) {
     guard let number = numberWithNUL else { return }
     throw PostgresError(
       .invalidText, "The text of parameter $\(number) holds U+0000.", while: .running, statement: statement)
   }
 
-  /// The pointers that libpq asks for; they hold only within `body`.
+  /// The pointers for libpq, which are valid only within `body`.
   func withPointers<Result>(_ body: (LibpqParameters) -> Result) -> Result {
     let count = fields.count
     return bytes.withUnsafeBytes { buffer in
@@ -124,7 +123,7 @@ public struct PostgresParameters: Sendable {
   }
 }
 
-/// The parallel arrays that libpq's functions take.
+/// The parallel arrays for libpq's functions.
 struct LibpqParameters {
   let count: Int32
   let types: UnsafePointer<UInt32>?

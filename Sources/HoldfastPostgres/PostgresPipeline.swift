@@ -1,9 +1,8 @@
 internal import CPostgres
 
-/// Statements on their way to the server, whose answers are read when all are sent; see
-/// `PostgresConnection.pipeline`.
+/// Statements in a pipeline. Their answers are read after all are sent; see `PostgresConnection.pipeline`.
 public final class PostgresPipeline {
-  /// What the server will answer, in order.
+  /// The expected answers, in order.
   enum Step {
     case prepare(PostgresStatement)
     case run(PostgresStatement)
@@ -17,26 +16,26 @@ public final class PostgresPipeline {
 
   private let owner: PostgresConnection
   private(set) var steps: [Step] = []
-  /// The first thing that went wrong with sending; what is sent after it is passed over.
+  /// The first error while sending. Later statements are skipped.
   private(set) var failure: PostgresError?
-  /// Bytes given to libpq since it last had none left to send.
+  /// The number of bytes passed to libpq since its buffer was last empty.
   private var unsent = 0
 
-  /// How many statements were sent.
+  /// The number of statements sent.
   public private(set) var count = 0
 
-  /// How much may be given to libpq before it is made to send it.
+  /// The number of bytes passed to libpq that triggers a flush.
   private static let unsentLimit = 64 * 1024
 
   init(_ owner: PostgresConnection) { self.owner = owner }
 
-  /// Sends a statement, or puts it in the buffer of what will be sent.
+  /// Sends a statement, or buffers it.
   ///
-  /// What is wrong with it shows when the pipeline ends: a text that holds U+0000, what the server finds.
+  /// Errors are thrown at the end of the pipeline, both those of the server and a text with U+0000.
   /// - Parameters:
   ///   - statement: exactly one statement; BEGIN and COMMIT too.
-  ///   - parameters: as many as the statement has, with the types of its first use.
-  /// - Returns: the number, from 0, of its rows in what `pipeline` returns.
+  ///   - parameters: one for each parameter, with the types of its first use.
+  /// - Returns: the index of its rows in the result of `pipeline`, from 0.
   @discardableResult
   public func send(
     _ statement: PostgresStatement, _ parameters: PostgresParameters = PostgresParameters()

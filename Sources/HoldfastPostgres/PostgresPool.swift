@@ -2,11 +2,10 @@ import HoldfastConcurrency
 
 /// A bounded number of connections, each lent to one borrower at a time.
 ///
-/// `withConnection` may be called from any thread, and blocks it. Each connection has a state beside it, for what
-/// belongs to a connection: buffers, statements. The connection that was given back last is lent first.
+/// `withConnection` may be called from any thread, and blocks it. Each connection has an associated state, such as buffers and statements.
+/// The most recently returned connection is lent first.
 ///
-/// @unchecked Sendable: `shelf` is read and changed only while the lock is held, and a connection that was taken from
-/// it is used only by its borrower's thread.
+/// @unchecked Sendable: `shelf` is read and changed only with the lock held. A lent connection is used only by its borrower's thread.
 public final class PostgresPool<State>: @unchecked Sendable {
   private let conninfo: String
   private let options: PostgresOptions
@@ -15,7 +14,7 @@ public final class PostgresPool<State>: @unchecked Sendable {
   private let lock = Lock()
   private var shelf = Shelf()
 
-  /// A connection and what belongs to it.
+  /// A connection and its state.
   private struct Item {
     let connection: PostgresConnection
     var state: State
@@ -26,16 +25,16 @@ public final class PostgresPool<State>: @unchecked Sendable {
     var idle: [Item] = []
     var lent = 0
     var isClosed = false
-    /// Why the last connection could not be made, and until when none is tried.
+    /// The error of the last failed attempt to connect, and the time of the next attempt.
     var failure: (error: any Error, until: MonotonicTime)?
   }
 
-  /// Makes a pool, which opens its connections as they are needed: none yet.
+  /// Creates a pool, which opens connections on demand.
   ///
   /// - Parameters:
-  ///   - conninfo: as `PostgresConnection` takes it.
-  ///   - prepare: called on the borrower's thread with each new connection, to make its state; what it throws, the
-  ///     borrower gets, and the connection is closed.
+  ///   - conninfo: the connection string, as for `PostgresConnection`.
+  ///   - prepare: called on the borrower's thread with each new connection, to create its state. If it throws, the connection is closed,
+  ///     and the borrower gets the error.
   public init(
     _ conninfo: String, options: PostgresOptions = PostgresOptions(),
     limits: PostgresPoolLimits = PostgresPoolLimits(),
@@ -50,12 +49,10 @@ public final class PostgresPool<State>: @unchecked Sendable {
 
   /// Lends a connection to `body` on this thread, and takes it back afterwards.
   ///
-  /// A transaction that `body` left open, even when it returned, is rolled back. A connection that was lost is
-  /// closed, and another opened when one is needed. Nothing is done twice by itself: whether what failed may be
-  /// tried again, the caller decides by the error.
-  /// - Parameter body: must not keep the connection, and not borrow a second, for which it could wait in vain.
-  /// - Throws: what `body` throws; `.poolExhausted`, `.poolClosed`; what opening a connection throws, or threw a
-  ///   moment ago.
+  /// A transaction that `body` leaves open is rolled back, even if it returns normally. A lost connection is closed, and another one opened
+  /// on demand. Nothing is retried automatically: the caller decides by the error.
+  /// - Parameter body: must not keep the connection. It must not borrow a second one: with all connections lent, that could time out.
+  /// - Throws: the error of `body`; `.poolExhausted`, `.poolClosed`; the error of opening a connection now or a moment ago.
   public func withConnection<Value>(
     _ body: (PostgresConnection, inout State) throws -> Value
   ) throws -> Value {
@@ -66,8 +63,7 @@ public final class PostgresPool<State>: @unchecked Sendable {
     return value
   }
 
-  /// Closes the idle connections, and the lent ones as they come back; whoever waits or comes later gets
-  /// `.poolClosed`.
+  /// Closes the idle connections, and the lent ones when they are returned. Waiting and later borrowers get `.poolClosed`.
   public func close() {
     let idle = lock.hold {
       shelf.isClosed = true
@@ -78,12 +74,12 @@ public final class PostgresPool<State>: @unchecked Sendable {
     for item in idle { item.connection.close() }
   }
 
-  /// How many connections are open at the moment: those lent, and those idle.
+  /// The current number of open connections, lent and idle.
   public var counts: (lent: Int, idle: Int) { lock.hold { (shelf.lent, shelf.idle.count) } }
 
   private func borrow() throws -> Item {
     while true {
-      // nil: the borrower has the right to open one.
+      // nil: the borrower may open a new one.
       guard let item = try take() else { return try open() }
       if isHealthy(item) { return item }
       item.connection.close()
@@ -155,7 +151,7 @@ public final class PostgresPool<State>: @unchecked Sendable {
     if !isKept { connection.close() }
   }
 
-  /// Gives up the right to a connection.
+  /// Releases the right to a connection.
   private func release() {
     lock.hold {
       shelf.lent -= 1
@@ -165,7 +161,7 @@ public final class PostgresPool<State>: @unchecked Sendable {
 }
 
 extension PostgresPool<Void> {
-  /// Makes a pool of connections that have nothing beside them.
+  /// Creates a pool of connections without state.
   public convenience init(
     _ conninfo: String, options: PostgresOptions = PostgresOptions(),
     limits: PostgresPoolLimits = PostgresPoolLimits()

@@ -1,18 +1,17 @@
-/// How many connections a pool opens, and how long its waits are.
+/// The maximum number of connections of a pool, and its timeouts.
 public struct PostgresPoolLimits: Sendable, Hashable {
-  /// How many connections there may be, lent and idle together; from 1 up.
+  /// The maximum number of connections, lent and idle together; at least 1.
   public var connections = 8
 
-  /// How long a borrower waits for one when all are lent, before it gets `.poolExhausted`.
+  /// The maximum waiting time of a borrower when all are lent. Then it gets `.poolExhausted`.
   public var wait: Duration = .seconds(5)
 
-  /// How long a connection may have been idle and still be lent without asking the server first, which costs a
-  /// round trip.
+  /// The maximum idle time of a connection that is lent without checking it first, which costs a round trip.
   public var trustedIdle: Duration = .seconds(30)
 
-  /// For how long after a connection could not be made no other is tried, and borrowers get the same error at once.
+  /// The pause after a failed attempt to connect. Meanwhile borrowers get the same error immediately.
   public var pauseAfterFailure: Duration = .milliseconds(250)
 
-  /// Makes the limits with their defaults.
+  /// Creates the default limits.
   public init() {}
 }

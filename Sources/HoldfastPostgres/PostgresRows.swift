@@ -1,19 +1,19 @@
 internal import CPostgres
 
-/// What one statement answered: its rows, all in memory, and how many rows it changed.
+/// The result of one statement: its rows, all in memory, and the number of changed rows.
 ///
-/// Rows and columns are numbered from 0. Who asks for a row or column that is not there, for another type than the
-/// column has, or for a value where there is a null, gets an empty one: 0, false, "". The connection's next statement
-/// fails then, with `.unexpectedValue` and the column's name, before it is sent; see `PostgresConnection.checkValues`.
-/// Nothing that a database holds ends the process. Use it from one thread at a time; it may outlive its connection.
+/// Rows and columns are numbered from 0. Reading a missing row or column, another type than the column's, or a null as a value returns an
+/// empty value: 0, false, "". The connection's next statement then fails with `.unexpectedValue` and the column's name, before it is sent;
+/// see `PostgresConnection.checkValues`. No content of a database ends the process. Use it from one thread at a time; it may outlive its
+/// connection.
 public final class PostgresRows {
   private let result: OpaquePointer
   private let faults: PostgresFaults
 
-  /// How many rows there are.
+  /// The number of rows.
   public let count: Int
 
-  /// Takes a result, which this object then frees.
+  /// Takes ownership of a result.
   init(_ result: OpaquePointer, _ faults: PostgresFaults) {
     self.result = result
     self.faults = faults
@@ -25,13 +25,13 @@ public final class PostgresRows {
   /// Whether there are no rows.
   public var isEmpty: Bool { count == 0 }
 
-  /// The numbers of the rows, to go through them.
+  /// The row numbers.
   public var indices: Range<Int> { 0..<count }
 
-  /// How many columns each row has.
+  /// The number of columns.
   public var columnCount: Int { Int(PQnfields(result)) }
 
-  /// How many rows the statement inserted, changed, deleted or, for a SELECT, answered; 0 for others.
+  /// The number of rows that the statement inserted, changed, deleted or, for a SELECT, returned; 0 for other statements.
   public var affectedCount: Int {
     PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
   }
@@ -41,13 +41,13 @@ public final class PostgresRows {
     PQfname(result, Int32(clamping: column)).map { String(cString: $0) } ?? "number \(column)"
   }
 
-  /// Whether there is no value.
+  /// Whether the value is null.
   public func isNull(_ row: Int, _ column: Int) -> Bool {
     guard let (row, column) = place(row, column) else { return true }
     return PQgetisnull(result, row, column) == 1
   }
 
-  /// A number of a bigint, integer or smallint column.
+  /// The value of a bigint, integer or smallint column.
   public func int64(_ row: Int, _ column: Int) -> Int64 {
     let bytes = field(row, column, ofType: "an integer") { [20, 23, 21, 26].contains($0) }
     return switch bytes.count {
@@ -58,7 +58,7 @@ public final class PostgresRows {
     }
   }
 
-  /// A number of a double precision or real column.
+  /// The value of a double precision or real column.
   public func double(_ row: Int, _ column: Int) -> Double {
     let bytes = field(row, column, ofType: "a floating point number") { $0 == 701 || $0 == 700 }
     return switch bytes.count {
@@ -68,17 +68,17 @@ public final class PostgresRows {
     }
   }
 
-  /// Whether a boolean column is true.
+  /// The value of a boolean column.
   public func bool(_ row: Int, _ column: Int) -> Bool {
     field(row, column, ofType: "a boolean") { $0 == 16 }.first.map { $0 != 0 } ?? false
   }
 
-  /// The string of a text, varchar, name, json, jsonb or enum column.
+  /// The value of a text, varchar, name, json, jsonb or enum column.
   public func text(_ row: Int, _ column: Int) -> String {
     String(decoding: textField(row, column), as: UTF8.self)
   }
 
-  /// The bytes of a column of any type, in its binary format: for bytea as they are, for uuid its 16.
+  /// The value of a column of any type in its binary format: for bytea the bytes, for uuid its 16 bytes.
   public func bytes(_ row: Int, _ column: Int) -> [UInt8] { Array(field(row, column)) }
 
   /// Like `int64`, with nil for null.
@@ -106,7 +106,7 @@ public final class PostgresRows {
     isNull(row, column) ? nil : bytes(row, column)
   }
 
-  /// Lends the UTF-8 of a text column (see `text`) without copying it; it holds only within `body`.
+  /// Passes the UTF-8 of a text column (see `text`) to `body` without copying it. It is valid only within `body`.
   @inlinable
   public func withText<Value, Failure: Error>(
     _ row: Int, _ column: Int, _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Value
@@ -114,7 +114,7 @@ public final class PostgresRows {
     try withExtendedLifetime(self) { () throws(Failure) -> Value in try body(textField(row, column)) }
   }
 
-  /// Lends the bytes of a column of any type without copying them; they hold only within `body`.
+  /// Passes the bytes of a column of any type to `body` without copying them. They are valid only within `body`.
   @inlinable
   public func withBytes<Value, Failure: Error>(
     _ row: Int, _ column: Int, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
@@ -122,20 +122,20 @@ public final class PostgresRows {
     try withExtendedLifetime(self) { () throws(Failure) -> Value in try body(field(row, column)) }
   }
 
-  /// The UTF-8 of a column that holds text.
+  /// The UTF-8 of a text column.
   @usableFromInline
   func textField(_ row: Int, _ column: Int) -> UnsafeBufferPointer<UInt8> {
-    // Types made by CREATE TYPE or an extension have numbers from 16384; those of enums and citext are texts.
+    // Types made by CREATE TYPE or an extension have OIDs from 16384; enums and citext are sent as texts.
     let isText: (UInt32) -> Bool = { [25, 1043, 3802, 114, 19, 1042, 705].contains($0) || $0 >= 16384 }
     var bytes = field(row, column, ofType: "a text", isText)
-    // A jsonb begins with the version of its format.
+    // A jsonb value begins with the version of its format.
     if PQftype(result, Int32(clamping: column)) == 3802 {
       bytes = UnsafeRawBufferPointer(rebasing: bytes.dropFirst())
     }
     return bytes.bindMemory(to: UInt8.self)
   }
 
-  /// The bytes of a value, which live as long as this object; none when there is no value.
+  /// The bytes of a value, valid for the lifetime of this object; empty if there is no value.
   @usableFromInline
   func field(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer {
     guard let (y, x) = place(row, column) else { return UnsafeRawBufferPointer(start: nil, count: 0) }

@@ -1,7 +1,7 @@
-/// The text of one SQL statement, and the name under which connections keep it prepared.
+/// The text of one SQL statement, and the name under which connections prepare it.
 ///
-/// Make it once, as a constant, and use it with every connection: each prepares it at its first use. The name is
-/// derived from the text, so the same text always has the same name.
+/// Create it once, as a constant, and use it with every connection; each prepares it at its first use. The name is derived from the text,
+/// so the same text always has the same name.
 public struct PostgresStatement: Sendable, Hashable {
   /// The statement, with `$1`, `$2` … for its parameters.
   public let sql: String
@@ -9,12 +9,12 @@ public struct PostgresStatement: Sendable, Hashable {
   /// The name of the prepared statement.
   let name: String
 
-  /// The number that `name` spells: what connections look it up by.
+  /// The number that `name` encodes, and the key for lookups.
   let key: UInt64
 
-  /// Makes a statement.
+  /// Creates a statement.
   ///
-  /// - Parameter sql: exactly one statement; values belong in its parameters, not in the text.
+  /// - Parameter sql: exactly one statement; pass values as parameters, not in the text.
   public init(_ sql: String) {
     self.sql = sql
     // FNV-1a, <https://datatracker.ietf.org/doc/html/draft-eastlake-fnv>: the same in every process.
@@ -27,11 +27,11 @@ public struct PostgresStatement: Sendable, Hashable {
     left.key == right.key && left.sql == right.sql
   }
 
-  /// Hashes the text's key.
+  /// Hashes the key.
   public func hash(into hasher: inout Hasher) { hasher.combine(key) }
 }
 
 extension PostgresStatement: ExpressibleByStringLiteral {
-  /// Makes a statement of a literal.
+  /// Creates a statement of a literal.
   public init(stringLiteral text: String) { self.init(text) }
 }

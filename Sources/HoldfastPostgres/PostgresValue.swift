@@ -10,14 +10,14 @@ public protocol PostgresValue {
   func encode(into bytes: inout [UInt8])
 }
 
-/// A PostgreSQL type by its number in `pg_type`, which is the same in every database for the types named here.
+/// A PostgreSQL type by its OID in `pg_type`. The types named here have the same OID in every database.
 public struct PostgresType: Sendable, Hashable {
-  /// The type's number.
+  /// The OID of the type.
   public let identifier: UInt32
-  /// The number of the type of arrays of it.
+  /// The OID of its array type.
   public let arrayIdentifier: UInt32
 
-  /// Makes a type from the two numbers in `pg_type`.
+  /// Creates a type from both OIDs in `pg_type`.
   public init(identifier: UInt32, arrayIdentifier: UInt32) {
     self.identifier = identifier
     self.arrayIdentifier = arrayIdentifier
@@ -97,13 +97,13 @@ extension Substring: PostgresValue {
 extension [UInt8]: PostgresValue {
   /// bytea
   public static var postgresType: PostgresType { .bytea }
-  /// Appends the bytes as they are.
+  /// Appends the bytes unchanged.
   @inlinable public func encode(into bytes: inout [UInt8]) { bytes.append(contentsOf: self) }
 }
 
 extension ArraySlice<UInt8>: PostgresValue {
   /// bytea
   public static var postgresType: PostgresType { .bytea }
-  /// Appends the bytes as they are.
+  /// Appends the bytes unchanged.
   @inlinable public func encode(into bytes: inout [UInt8]) { bytes.append(contentsOf: self) }
 }

@@ -4,12 +4,12 @@
   internal import Glibc
 #endif
 
-/// Ends a wait for notifications, from any thread; a pipe of which one end is waited on.
+/// Ends a wait for notifications, from any thread. It is a pipe; the waiting thread polls its reading end.
 public final class PostgresWaker: Sendable {
   let reading: Int32
   private let writing: Int32
 
-  /// Makes a waker.
+  /// Creates a waker.
   ///
   /// - Throws: `.outOfDescriptors`.
   public init() throws(PostgresError) {
@@ -32,13 +32,13 @@ public final class PostgresWaker: Sendable {
     close(writing)
   }
 
-  /// Ends the wait that is under way, else the next one.
+  /// Ends the current wait, or else the next one.
   public func wake() {
-    // A full pipe wakes as well.
+    // A full pipe wakes too.
     _ = write(writing, "!", 1)
   }
 
-  /// Purges earlier calls of `wake`.
+  /// Discards earlier calls of `wake`.
   func reset() {
     withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { bytes in
       while read(reading, bytes.baseAddress, bytes.count) > 0 {}

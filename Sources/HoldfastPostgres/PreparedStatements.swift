@@ -1,4 +1,4 @@
-/// Which statements the server keeps prepared for a connection, by their keys.
+/// The statements that the server has prepared for a connection, by key.
 struct PreparedStatements {
   private struct Entry {
     let sql: String
@@ -7,10 +7,10 @@ struct PreparedStatements {
 
   private var entries: [UInt64: Entry] = [:]
 
-  /// Whether the server's statements no longer fit the schema, and must be dropped before the next use.
+  /// Whether the server's statements no longer fit the schema, and must be deallocated before the next use.
   var areStale = false
 
-  /// Whether a statement is prepared for these types of parameters.
+  /// Whether a statement is prepared for these parameter types.
   func contains(_ statement: PostgresStatement, _ types: [UInt32]) -> Bool {
     guard let entry = entries[statement.key] else { return false }
     precondition(
@@ -30,8 +30,8 @@ struct PreparedStatements {
     areStale = false
   }
 
-  /// Learns from a failure. A table that changed makes its statements fail with `.featureNotSupported`; a pooler
-  /// that lent another connection of the server, with `.undefinedPreparedStatement`.
+  /// Detects stale statements by an error. A changed table causes `.featureNotSupported`; a pooler that lent another server connection
+  /// causes `.undefinedPreparedStatement`.
   mutating func notice(_ error: PostgresError) {
     if error.code == .featureNotSupported || error.code == .undefinedPreparedStatement { areStale = true }
   }

@@ -6,15 +6,15 @@ import HoldfastConcurrency
   internal import Glibc
 #endif
 
-/// What can be done with a descriptor without waiting.
+/// The operations that a descriptor permits without blocking.
 struct Readiness: OptionSet, Sendable {
   let rawValue: Int16
 
   init(rawValue: Int16) { self.rawValue = rawValue }
 
-  /// There is something to read, or the end, or an error that a read will report.
+  /// Data or the end can be read, or a read will report an error.
   static let readable = Readiness(rawValue: 1)
-  /// There is room to write, or an error that a write will report.
+  /// Bytes can be written, or a write will report an error.
   static let writable = Readiness(rawValue: 2)
 
   private var events: Int16 {
@@ -31,12 +31,12 @@ struct Readiness: OptionSet, Sendable {
     }
   }
 
-  /// Waits until one of `asked` holds; nothing when the deadline passed before, nil is for ever.
+  /// Waits until one of `asked` is ready; empty if the deadline has passed. A nil deadline waits without limit.
   static func wait(for asked: Readiness, of descriptor: Int32, until deadline: MonotonicTime?) -> Readiness {
     wait(for: asked, of: descriptor, orReadable: -1, until: deadline).first
   }
 
-  /// Waits until one of `asked` holds, or the other descriptor can be read; -1 is no other.
+  /// Waits until one of `asked` is ready, or the other descriptor is readable; -1 means no other.
   static func wait(
     for asked: Readiness, of descriptor: Int32, orReadable other: Int32, until deadline: MonotonicTime?
   ) -> (first: Readiness, other: Bool) {
@@ -54,7 +54,7 @@ struct Readiness: OptionSet, Sendable {
         return (Readiness(events: places.0.revents, asked: asked), places.1.revents != 0)
       }
       if ready == 0 { return ([], false) }
-      // A poll that a signal broke off is begun again; with any other failure the next read or write reports it.
+      // A poll interrupted by a signal is repeated. After any other failure the next read or write reports the error.
       if errno != EINTR { return (asked, false) }
     }
   }

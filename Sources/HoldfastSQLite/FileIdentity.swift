@@ -4,12 +4,12 @@
   import Glibc
 #endif
 
-/// Which file a path leads to: another one of the same name is not it.
+/// The identity of the file at a path, which differs from that of another file with the same name.
 struct FileIdentity: Equatable {
   private let device: dev_t
   private let number: ino_t
 
-  /// Looks a file up; nil when there is none.
+  /// Looks up a file; nil if there is none.
   init?(path: String) {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }

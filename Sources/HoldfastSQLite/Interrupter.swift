@@ -1,10 +1,9 @@
 internal import CSQLite
 internal import Synchronization
 
-/// Stops what a connection is running, from any thread.
+/// Interrupts the running statements of a connection, from any thread.
 ///
-/// It may outlive its connection; it then does nothing. Source:
-/// <https://www.sqlite.org/c3ref/interrupt.html>.
+/// After its connection is closed, it does nothing. Source: <https://www.sqlite.org/c3ref/interrupt.html>.
 public final class Interrupter: Sendable {
   /// The address of the open connection, or 0. The lock keeps the connection open while it is being
   /// interrupted.
@@ -12,14 +11,14 @@ public final class Interrupter: Sendable {
 
   init(_ database: OpaquePointer) { address = Mutex(UInt(bitPattern: database)) }
 
-  /// Makes every running statement of the connection fail soon with `.interrupt`; a write among them loses
-  /// its whole transaction. Statements started after all running ones have ended are not affected.
+  /// Makes every running statement of the connection fail soon with `.interrupt`. An interrupted write rolls back its whole transaction.
+  /// Statements that start after all running ones have ended are not affected.
   public func interrupt() {
     address.withLock { address in
       if let database = OpaquePointer(bitPattern: address) { sqlite3_interrupt(database) }
     }
   }
 
-  /// Waits for an interrupt under way, and makes later ones do nothing.
+  /// Waits for a running interrupt, and disables later ones.
   func retire() { address.withLock { $0 = 0 } }
 }

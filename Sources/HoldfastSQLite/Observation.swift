@@ -1,12 +1,11 @@
 internal import CSQLite
 import HoldfastCore
 
-/// What SQLite's callbacks tell about one connection: which tables a statement names while it is prepared,
-/// and which tables the open transaction has changed.
+/// Tracks, through SQLite's callbacks, which tables a statement names while it is prepared, and which tables the open transaction has
+/// changed.
 ///
-/// SQLite's update hook is silent for WITHOUT ROWID tables and for a DELETE without WHERE, which empties a
-/// table at once. So each statement also knows from the authorizer what it writes, and that counts when the
-/// hook can't speak. Sources: <https://www.sqlite.org/c3ref/update_hook.html>,
+/// SQLite's update hook is not called for WITHOUT ROWID tables, nor for a DELETE without WHERE, which empties a table at once. So each
+/// statement also knows from the authorizer which tables it writes. Sources: <https://www.sqlite.org/c3ref/update_hook.html>,
 /// <https://www.sqlite.org/c3ref/set_authorizer.html>.
 final class Observation {
   /// Called after each commit with the names of the tables that it changed.
@@ -15,19 +14,19 @@ final class Observation {
   /// The tables changed since the transaction began.
   var tables: TextSet = []
 
-  /// How many rows the update hook has seen; wraps.
+  /// The number of rows that the update hook has seen; it wraps around.
   private(set) var rowsSeen: UInt64 = 0
 
-  /// The table of the last row seen, so that a run of rows of one table costs one comparison each.
+  /// The table of the last row, so that consecutive rows of one table cost one comparison each.
   private var last: ContiguousArray<CChar> = []
 
-  /// Whether a COMMIT has begun that has not yet been seen to succeed.
+  /// Whether a COMMIT has begun and its success is still unknown.
   private var commitBegan = false
 
-  /// How many pages the write-ahead log had after the last commit, where checkpoints are deferred.
+  /// The number of pages in the write-ahead log after the last commit, if checkpoints are deferred.
   var pagesInLog = 0
 
-  /// Whether the connection was closed: SQLite itself would go on serving statements that are still held.
+  /// Whether the connection is closed. SQLite itself would continue to serve open statements.
   private(set) var isClosed = false
 
   /// Names collected while a statement is prepared; nil at other times.
@@ -35,7 +34,7 @@ final class Observation {
 
   var isObserving: Bool { handler != nil }
 
-  /// Installs the authorizer for good: setting it again later would make SQLite prepare every statement again.
+  /// Installs the authorizer permanently. Setting it again would make SQLite prepare every statement again.
   func attach(to database: OpaquePointer) {
     let context = Unmanaged.passUnretained(self).toOpaque()
     sqlite3_set_authorizer(
@@ -52,7 +51,7 @@ final class Observation {
       }, context)
   }
 
-  /// Removes every callback from `database`; this object may then go.
+  /// Removes every callback from `database`. This object may then be released.
   func detach(from database: OpaquePointer) {
     isClosed = true
     observe(database, nil)
@@ -90,7 +89,7 @@ final class Observation {
       }, context)
   }
 
-  /// Gives the names that the authorizer hears during `prepare`.
+  /// Collects the tables that the authorizer reports during `prepare`.
   func collect(_ prepare: () -> Int32) -> (result: Int32, read: TextSet, written: TextSet) {
     let outer = named
     named = ([], [])
@@ -100,7 +99,7 @@ final class Observation {
     return (result, names.read, names.written)
   }
 
-  /// Reports the tables of a commit that has succeeded. Call when a statement has ended and is reset.
+  /// Reports the tables of a successful commit. Call it after a statement has ended and is reset.
   func settle(_ database: OpaquePointer) {
     guard commitBegan else { return }
     commitBegan = false
@@ -110,14 +109,14 @@ final class Observation {
     handler?(committed)
   }
 
-  /// Drops what is known of the open transaction.
+  /// Discards the changes of the open transaction.
   private func purge() {
     tables = []
     last = []
     commitBegan = false
   }
 
-  /// Takes the set of changed tables back to what it was, for a savepoint that is rolled back.
+  /// Restores an earlier set of changed tables, for a savepoint that is rolled back.
   func restore(_ earlier: TextSet) {
     tables = earlier
     last = []

@@ -1,7 +1,7 @@
 internal import CSQLite
 
 extension SQLiteConnection {
-  /// How far a backup has come.
+  /// The progress of a backup.
   public struct BackupProgress: Sendable, Hashable {
     /// Pages still to copy.
     public let remaining: Int
@@ -9,19 +9,16 @@ extension SQLiteConnection {
     public let total: Int
   }
 
-  /// Copies this database, as it is now, to a file, while other connections go on reading and, in WAL mode,
-  /// writing.
+  /// Copies the current database to a file. Other connections can read meanwhile and, in WAL mode, write.
   ///
-  /// One read transaction is held throughout, so the copy is of one moment and writers never make it begin
-  /// again. The connection's thread is taken until the end; use a connection of its own for a large database.
-  /// Source: <https://www.sqlite.org/backup.html>.
+  /// One read transaction covers the whole copy, so it is a consistent snapshot, and writers never restart it. The call blocks the
+  /// connection's thread; use a separate connection for a large database. Source: <https://www.sqlite.org/backup.html>.
   /// - Parameters:
   ///   - path: the file to write; a database there is replaced.
-  ///   - pagesPerStep: pages copied between two calls of `progress`, at least 1; 1024 unless given.
-  ///   - progress: called after each step; what it throws ends the backup and is thrown on.
-  /// - Throws: `.busy` when this connection has written in an open transaction, or the file stays locked;
-  ///   `.full`, `.ioError`, `.cantOpen` and others of the new file, which is then not usable; what `progress`
-  ///   throws.
+  ///   - pagesPerStep: pages copied between two calls of `progress`, at least 1; default 1024.
+  ///   - progress: called after each step. Its error ends the backup and is rethrown.
+  /// - Throws: `.busy` if this connection has written in an open transaction, or the file stays locked; `.full`, `.ioError`, `.cantOpen`
+  ///   and others of the new file, which is then unusable; errors of `progress`.
   public func backup(
     to path: String, pagesPerStep: Int = 1024, progress: (BackupProgress) throws -> Void = { _ in }
   ) throws {

@@ -1,6 +1,6 @@
-// Short ways for cold paths; a hot path keeps its `Statement` and reads columns from it.
+// Convenience functions for cold paths. A hot path keeps its `Statement` and reads columns from it.
 extension SQLiteConnection {
-  /// Runs one statement, passing over any rows.
+  /// Runs one statement, skipping any rows.
   ///
   /// - Parameters:
   ///   - sql: exactly one statement; it stays prepared.
@@ -17,10 +17,7 @@ extension SQLiteConnection {
   /// - Parameters:
   ///   - sql: exactly one statement; it stays prepared.
   ///   - values: one for each parameter.
-  ///   - body: reads the columns of the row that the statement is at. What it throws ends the reading and is
-  ///     thrown on.
-  /// - Throws: `.range` when the count of values is wrong; otherwise `SQLiteError` with any code, or what
-  ///   `body` throws.
+  /// - body: reads the columns of the current row. Its error ends the reading and is rethrown.
   public func forEachRow(
     _ sql: String, _ values: [SQLiteValue] = [], _ body: (Statement) throws -> Void
   ) throws {
@@ -43,7 +40,7 @@ extension SQLiteConnection {
     return rows
   }
 
-  /// Reads the first row of one statement; nil when there is none. A statement that writes is run to its end.
+  /// Reads the first row of one statement; nil if there is none. A statement that writes is run to its end.
   ///
   /// - Parameters:
   ///   - sql: exactly one statement; it stays prepared.
@@ -58,8 +55,8 @@ extension SQLiteConnection {
     return row
   }
 
-  /// Reads the first column of the first row of one statement; nil when there is no row, `null` when it is
-  /// NULL. A statement that writes is run to its end.
+  /// Reads the first column of the first row of one statement; nil if there is no row, `null` if it is NULL. A statement that writes is run
+  /// to its end.
   ///
   /// - Parameters:
   ///   - sql: exactly one statement; it stays prepared.

@@ -4,22 +4,21 @@ public import HoldfastCore
 extension SQLiteConnection {
   /// When a transaction takes SQLite's locks.
   public enum TransactionKind: Sendable, Hashable {
-    /// At the first read and the first write. A write can fail at once with `.busySnapshot` if another
-    /// connection wrote since the first read.
+    /// At the first read and the first write. A write fails immediately with `.busySnapshot` if another connection has written since the
+    /// first read.
     case deferred
-    /// For writing, at once: waits for another writer by the busy timeout, and can't fail for a lock
-    /// afterwards.
+    /// Immediately, for writing. Waits for another writer up to the busy timeout, and can't fail for a lock afterwards.
     case immediate
   }
 
   /// Whether a transaction is open.
   public var isInTransaction: Bool { sqlite3_get_autocommit(database) == 0 }
 
-  /// Looks whether the files that this connection has open are still where it opened them: the database, and beside it the write-ahead log and
-  /// the index of that, which are held against what the first call found.
+  /// Checks that the open files are still at their paths: the database, its write-ahead log and the log's index. The log and its index are
+  /// compared with those of the first call.
   ///
-  /// Call it first when the connection has read: SQLite makes the log then.
-  /// - Throws: `SQLiteError` with `.readOnlyMoved`: what is written goes into a file that nobody finds.
+  /// Call it first after the connection has read, because SQLite creates the log then.
+  /// - Throws: `SQLiteError` with `.readOnlyMoved`: writes go to a file without a path.
   public func checkPlace() throws(SQLiteError) {
     var hasMoved: Int32 = 0
     sqlite3_file_control(database, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
@@ -34,7 +33,7 @@ extension SQLiteConnection {
       statement: nil)
   }
 
-  /// Whether the write-ahead log that this connection has open was deleted, and no other stands in its place: so this connection alone has it.
+  /// Whether the open write-ahead log was deleted and not replaced, so that only this connection has it.
   public var isLogGone: Bool { logIdentity.first != currentLog.first && currentLog.first == .some(nil) }
 
   private var currentLog: [FileIdentity?] {
@@ -42,7 +41,7 @@ extension SQLiteConnection {
     return [path + "-wal", path + "-shm"].map { FileIdentity(path: $0) }
   }
 
-  /// Looks whether the foreign keys that are checked at the commit hold now.
+  /// Checks the deferred foreign keys now.
   ///
   /// - Throws: `SQLiteError` with `.constraintForeignKey`, as the commit would.
   public func checkForeignKeys() throws(SQLiteError) {
@@ -53,14 +52,13 @@ extension SQLiteConnection {
 
   /// Runs `body` in a transaction: commits when it returns, rolls back when it throws.
   ///
-  /// When the commit itself fails, everything is rolled back as well; no transaction is open afterwards in
-  /// any case.
+  /// A failed commit is rolled back too. No transaction is open afterwards in any case.
   /// - Parameters:
-  ///   - kind: when locks are taken; `immediate` unless given.
-  ///   - body: what to do; it must not begin or end a transaction. Nest with `savepoint`.
-  /// - Returns: what `body` returns, once committed.
-  /// - Throws: what `body` throws; `.busy` when the lock can't be had; `.error` inside another transaction;
-  ///   `.constraintForeignKey`, `.full`, `.ioError` and others when the commit fails.
+  ///   - kind: when locks are taken; default `immediate`.
+  ///   - body: the work of the transaction; it must not begin or end a transaction. Nest with `savepoint`.
+  /// - Returns: the result of `body`, after the commit.
+  /// - Throws: the error of `body`; `.busy` if the lock is not available; `.error` inside another transaction; `.constraintForeignKey`,
+  ///   `.full`, `.ioError` and others if the commit fails.
   public func transaction<T>(_ kind: TransactionKind = .immediate, _ body: () throws -> T) throws -> T {
     try run(kind == .immediate ? "BEGIN IMMEDIATE" : "BEGIN DEFERRED")
     do {
@@ -73,17 +71,15 @@ extension SQLiteConnection {
     }
   }
 
-  /// Runs `body` in a savepoint: keeps its changes when it returns, undoes them, and only them, when it
-  /// throws.
+  /// Runs `body` in a savepoint: keeps its changes when it returns, rolls back only them when it throws.
   ///
-  /// Outside a transaction it is one itself, of the deferred kind. Should SQLite fail to undo, the whole
-  /// transaction is rolled back, so that half of `body` is never committed.
+  /// Outside a transaction it begins a deferred one. If SQLite can't roll back to the savepoint, the whole transaction is rolled back, so
+  /// that no part of `body` is ever committed.
   /// - Parameters:
   ///   - name: a short constant name; savepoints may nest with the same name.
-  ///   - body: what to do.
-  /// - Returns: what `body` returns.
-  /// - Throws: what `body` throws; `SQLiteError` when the savepoint can't be made or, outermost, not
-  ///   committed.
+  ///   - body: the work of the savepoint.
+  /// - Returns: the result of `body`.
+  /// - Throws: the error of `body`; `SQLiteError` if the savepoint can't be created or, if outermost, not committed.
   public func savepoint<T>(_ name: String = "holdfast", _ body: () throws -> T) throws -> T {
     let parts = name.split(separator: "\"", omittingEmptySubsequences: false)
     let quoted = "\"" + parts.joined(separator: "\"\"") + "\""
@@ -110,50 +106,45 @@ extension SQLiteConnection {
     }
   }
 
-  /// Ends the open transaction, if SQLite has not done so already.
+  /// Rolls back the open transaction, unless SQLite already has.
   private func rollBack() {
-    // ROLLBACK only reports an error when there is no transaction left, which is what is wanted.
+    // ROLLBACK fails only without a transaction, which is the intended state.
     if isInTransaction { try? run("ROLLBACK") }
   }
 }
 
 extension SQLiteConnection {
-  /// How many rows the last finished INSERT, UPDATE or DELETE changed, without those changed by triggers.
+  /// The number of rows that the last finished INSERT, UPDATE or DELETE changed, without those changed by triggers.
   public var changes: Int { Int(sqlite3_changes(database)) }
 
-  /// How many rows have been changed since the connection was opened, triggers included; wraps at 32 bits.
+  /// The number of rows changed since the connection was opened, including triggers; wraps at 32 bits.
   public var totalChanges: Int { Int(sqlite3_total_changes(database)) }
 
   /// The rowid of the last row inserted into a table that has rowids, 0 before the first.
   public var lastInsertRowID: Int64 { sqlite3_last_insert_rowid(database) }
 
-  /// A number that moves when another connection, of any process, has committed; this connection's own
-  /// commits leave it.
+  /// A number that changes when another connection, of any process, commits. This connection's commits do not change it.
   ///
-  /// - Throws: `SQLiteError` when the file can't be read. Source:
-  ///   <https://www.sqlite.org/pragma.html#pragma_data_version>.
+  /// - Throws: `SQLiteError` if the file can't be read. Source: <https://www.sqlite.org/pragma.html#pragma_data_version>.
   public var dataVersion: Int64 {
     get throws(SQLiteError) { try value("PRAGMA data_version")?.integer ?? 0 }
   }
 
   /// Calls `handler` after each commit of this connection with the names of the tables whose rows it changed.
   ///
-  /// The call comes on the connection's thread when the commit has returned and before the function that
-  /// committed does; `handler` may use the connection. Nothing is reported for a rollback, for what a rolled
-  /// back `savepoint` had changed, or for a commit that changed no row. A name too many is possible (a failed
-  /// statement inside a transaction, a trigger that decided otherwise on a WITHOUT ROWID table), a missing
-  /// one is not. A virtual table shows by its shadow tables.
-  /// - Parameter handler: replaces the one before; nil stops observing. Changes of a transaction that is open
-  ///   now are not reported.
+  /// The call is on the connection's thread, after the commit and before the committing function returns. `handler` may use the connection.
+  /// Rollbacks, rolled-back savepoints and commits without changed rows are not reported. A name too many is possible: after a failed
+  /// statement inside a transaction, or a trigger that decided otherwise on a WITHOUT ROWID table. A missing name is not possible. A
+  /// virtual table is reported by its shadow tables.
+  /// - Parameter handler: replaces the previous one; nil stops observing. Changes of the currently open transaction are not reported.
   public func onChange(_ handler: ((TextSet) -> Void)?) {
     observation.observe(database, handler)
   }
 
-  /// The tables that a statement reads, also through views, triggers and subqueries. SQLite's own tables
-  /// (`sqlite_…`) are left out.
+  /// The tables that a statement reads, including through views, triggers and subqueries. SQLite's own tables (`sqlite_…`) are left out.
   ///
-  /// - Parameter sql: the text; its first statement is looked at, and nothing is run.
-  /// - Throws: `.error` when the SQL is wrong.
+  /// - Parameter sql: the text; its first statement is prepared, not run.
+  /// - Throws: `.error` if the SQL is wrong.
   public func tablesRead(by sql: String) throws(SQLiteError) -> TextSet {
     let database = database
     var prepared: OpaquePointer?
@@ -162,8 +153,8 @@ extension SQLiteConnection {
       throw SQLiteError(outcome.result, of: database, statement: sql, while: .preparing)
     }
     sqlite3_finalize(prepared)
-    // Views and common table expressions are named too, and are not tables; a table-valued function names
-    // sqlite_master when it is first met.
+    // The authorizer also names views and common table expressions, which are no tables. For a table-valued function it names sqlite_master
+    // on first use.
     return outcome.read.filter { !$0.hasPrefix("sqlite_") && database.isTable($0) }
   }
 }

@@ -3,42 +3,40 @@ import HoldfastCore
 
 /// One connection to an SQLite database.
 ///
-/// Use it from one thread at a time: it is opened without SQLite's own locks and is not `Sendable`, so an
-/// actor, a `Mutex` or a thread must own it. Only its `interrupter` may be used from elsewhere. Using a
-/// closed connection is a programmer's error and traps.
+/// Use it from one thread at a time. It is opened without SQLite's own locks and is not `Sendable`, so an actor, a `Mutex` or a thread must
+/// own it. Only its `interrupter` may be used from elsewhere. Using a closed connection traps.
 public final class SQLiteConnection {
-  /// What a connection may do with its file.
+  /// The permitted access to the file.
   public enum Access: Sendable, Hashable {
-    /// Read and write, and make the file when there is none.
+    /// Read and write; create a missing file.
     case readWriteCreate
-    /// Read and write a file that exists.
+    /// Read and write an existing file.
     case readWrite
-    /// Read a file that exists.
+    /// Read an existing file.
     case readOnly
   }
 
   private var handle: OpaquePointer?
   private var statements: TextMap<Statement> = [:]
   let observation = Observation()
-  /// The files of the write-ahead log, as `checkPlace` found them first.
+  /// The files of the write-ahead log at the first call of `checkPlace`.
   var logIdentity: [FileIdentity?] = []
 
-  /// Stops this connection's statements from any thread.
+  /// Interrupts this connection's statements from any thread.
   public let interrupter: Interrupter
 
-  /// How many statements are kept prepared; past it all are dropped, since only made-up texts come that far.
+  /// The maximum number of cached statements. Beyond it the cache is cleared, because only generated SQL has so many texts.
   private static let cacheLimit = 256
 
   /// Opens a database.
   ///
-  /// SQLite reads nothing yet: a file that is not a database shows at the first statement, as
-  /// `.notADatabase`.
+  /// SQLite reads nothing yet: a file that is no database fails at the first statement, with `.notADatabase`.
   /// - Parameters:
-  ///   - path: the file, or `:memory:` for a private database that goes with the connection.
-  ///   - access: what may be done; read, write and create unless given.
-  ///   - busyTimeout: how long a statement waits for another connection's lock before it throws `.busy`; to
-  ///     the millisecond, from 0 to 24 days; 5 seconds unless given.
-  /// - Throws: `.cantOpen` when the file is missing or out of reach, `.outOfMemory`.
+  ///   - path: the file, or `:memory:` for a private database of this connection.
+  ///   - access: the permitted access; default read, write and create.
+  ///   - busyTimeout: how long a statement waits for another connection's lock before it throws `.busy`; in milliseconds, from 0 to 24
+  ///     days; default 5 seconds.
+  /// - Throws: `.cantOpen` if the file is missing or inaccessible, `.outOfMemory`.
   public init(
     path: String, access: Access = .readWriteCreate, busyTimeout: Duration = .seconds(5)
   ) throws(SQLiteError) {
@@ -65,16 +63,15 @@ public final class SQLiteConnection {
 
   deinit { close() }
 
-  /// Closes the connection and drops its cached statements; a transaction still open is rolled back.
-  /// Statements that a caller still holds fail when stepped, and keep the file open until they go. Closing
-  /// twice does nothing.
+  /// Closes the connection and its cached statements. An open transaction is rolled back. Statements that a caller still holds fail when
+  /// stepped, and keep the file open until they are released. A second call does nothing.
   public func close() {
     guard let handle else { return }
     self.handle = nil
     interrupter.retire()
     observation.detach(from: handle)
     statements.removeAll()
-    // With statements still held, SQLite would keep the transaction, and its locks, until they go.
+    // Otherwise SQLite would keep the transaction and its locks until all statements are released.
     if sqlite3_get_autocommit(handle) == 0 { sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
     sqlite3_close_v2(handle)
   }
@@ -85,15 +82,14 @@ public final class SQLiteConnection {
     return handle
   }
 
-  /// Gives the prepared statement of a text, from the cache when it was asked for before.
+  /// The prepared statement of a text, cached.
   ///
-  /// A statement that is still running is never handed out twice: whoever asks for the same text meanwhile
-  /// gets a fresh one. So bind and step before you ask for the same text again, and reset what you leave
-  /// early. Bindings of an earlier use are still there. Keep the statement in a property on the hottest
-  /// paths; the look-up hashes the text.
-  /// - Parameter sql: exactly one statement; values belong in its parameters, not in the text.
-  /// - Throws: `.error` when the SQL is wrong, `.misuse` unless it is one statement, `.notADatabase`, `.busy`
-  ///   and others when the schema can't be read.
+  /// A running statement is never returned twice: a request for the same text meanwhile prepares a new one. So bind and step before you
+  /// request the same text again, and reset a statement that you leave early. Bindings of an earlier use are still present. On the hottest
+  /// paths keep the statement in a property, because the lookup hashes the text.
+  /// - Parameter sql: exactly one statement; pass values as parameters, not in the text.
+  /// - Throws: `.error` if the SQL is wrong, `.misuse` unless it is one statement, `.notADatabase`, `.busy` and others if the schema can't
+  ///   be read.
   public func statement(_ sql: String) throws(SQLiteError) -> Statement {
     if let known = statements[sql], !known.isRunning { return known }
     let prepared = try prepare(sql)
@@ -104,10 +100,9 @@ public final class SQLiteConnection {
     return prepared
   }
 
-  /// Runs one or many statements, passing over any rows.
+  /// Runs one or several statements, skipping any rows.
   ///
-  /// - Parameter sql: statements separated by semicolons. The statements before a failing one have had their
-  ///   effect.
+  /// - Parameter sql: statements separated by semicolons. Statements before a failing one take effect.
   /// - Throws: `SQLiteError`, any code, of the first statement that fails; the rest are not run.
   public func execute(_ sql: String) throws(SQLiteError) {
     try sql.withCString { text -> Result<Void, SQLiteError> in
@@ -142,8 +137,7 @@ public final class SQLiteConnection {
     }.get()
   }
 
-  /// Prepares the first statement at `text` and moves `rest` past it; nil when there is only space or a
-  /// comment.
+  /// Prepares the first statement at `text`, and advances `rest` past it; nil if there is only space or a comment.
   private func prepare(
     _ text: UnsafePointer<CChar>, _ rest: inout UnsafePointer<CChar>?, persistent: Bool
   ) throws(SQLiteError) -> Statement? {
@@ -161,41 +155,41 @@ public final class SQLiteConnection {
 }
 
 extension SQLiteConnection {
-  /// A bound that SQLite keeps for one connection. Source: <https://www.sqlite.org/c3ref/limit.html>.
+  /// A runtime limit of one connection. Source: <https://www.sqlite.org/c3ref/limit.html>.
   public struct Limit: Sendable, Hashable {
     fileprivate let number: Int32
 
-    /// The largest text, blob or row, in bytes.
+    /// The maximum size of a text, blob or row in bytes.
     public static let valueLength = Limit(number: SQLITE_LIMIT_LENGTH)
-    /// The longest statement, in bytes.
+    /// The maximum length of a statement in bytes.
     public static let statementLength = Limit(number: SQLITE_LIMIT_SQL_LENGTH)
-    /// The most columns of a table, index or result.
+    /// The maximum number of columns of a table, index or result.
     public static let columns = Limit(number: SQLITE_LIMIT_COLUMN)
-    /// The highest parameter number.
+    /// The maximum parameter number.
     public static let parameters = Limit(number: SQLITE_LIMIT_VARIABLE_NUMBER)
-    /// The deepest expression.
+    /// The maximum depth of an expression.
     public static let expressionDepth = Limit(number: SQLITE_LIMIT_EXPR_DEPTH)
-    /// The deepest recursion of triggers.
+    /// The maximum recursion depth of triggers.
     public static let triggerDepth = Limit(number: SQLITE_LIMIT_TRIGGER_DEPTH)
-    /// The most attached databases.
+    /// The maximum number of attached databases.
     public static let attached = Limit(number: SQLITE_LIMIT_ATTACHED)
   }
 
-  /// The present bound.
+  /// The current limit.
   public func limit(_ limit: Limit) -> Int { Int(sqlite3_limit(database, limit.number, -1)) }
 
-  /// Sets a bound; one above what SQLite was built for is brought down to that.
+  /// Sets a limit. A value above SQLite's compile-time limit is reduced to it.
   ///
-  /// - Parameter value: the new bound, 0 or more.
+  /// - Parameter value: the new limit, at least 0.
   public func setLimit(_ limit: Limit, to value: Int) {
     sqlite3_limit(database, limit.number, Int32(clamping: max(value, 0)))
   }
 }
 
 extension SQLiteConnection {
-  /// Runs `body`, whose statements fail with `.interrupt` soon after `isOver` has said yes.
+  /// Runs `body`. Its statements fail with `.interrupt` soon after `isOver` returns true.
   ///
-  /// It is asked about once in a millisecond of work, on this thread. Source: <https://www.sqlite.org/c3ref/progress_handler.html>.
+  /// `isOver` is called about once per millisecond of work, on this thread. Source: <https://www.sqlite.org/c3ref/progress_handler.html>.
   public func run<Result>(
     until isOver: () -> Bool, _ body: () throws -> Result
   ) rethrows -> Result {
@@ -212,7 +206,7 @@ extension SQLiteConnection {
   }
 }
 
-/// What the progress handler asks.
+/// The context of the progress handler.
 private final class Question {
   var isOver: () -> Bool
 
@@ -224,11 +218,11 @@ private func askQuestion(_ context: UnsafeMutableRawPointer?) -> Int32 {
   return Unmanaged<Question>.fromOpaque(context).takeUnretainedValue().isOver() ? 1 : 0
 }
 
-/// Moving the write-ahead log into the database file at a time of one's own choice.
+/// Checkpoints of the write-ahead log at times that the caller chooses.
 ///
 /// Source: <https://www.sqlite.org/c3ref/wal_hook.html>, <https://www.sqlite.org/wal.html#ckpt>.
 extension SQLiteConnection {
-  /// From now on a commit on this connection starts no checkpoint; its user calls `checkpoint()` instead.
+  /// Disables automatic checkpoints on this connection. The caller runs `checkpoint()` instead.
   public func deferCheckpoints() {
     let context = Unmanaged.passUnretained(observation).toOpaque()
     sqlite3_wal_hook(
@@ -241,25 +235,25 @@ extension SQLiteConnection {
       }, context)
   }
 
-  /// How many pages the write-ahead log had after the last commit of this connection, once checkpoints are deferred.
+  /// The number of pages in the write-ahead log after the last commit of this connection, if checkpoints are deferred.
   public var pagesInLog: Int { observation.pagesInLog }
 
-  /// Moves what can be moved without waiting for anybody. The data is as durable before as after.
+  /// Checkpoints as many pages as possible without waiting. It does not change the durability of the data.
   ///
-  /// - Throws: `.busy` when another connection does the same, `.ioError`, `.full`.
+  /// - Throws: `.busy` if another connection is checkpointing, `.ioError`, `.full`.
   public func checkpoint() throws(SQLiteError) {
     let result = sqlite3_wal_checkpoint_v2(database, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
     observation.pagesInLog = 0
     if result != SQLITE_OK { throw SQLiteError(result, of: database, statement: nil, while: .running) }
   }
 
-  /// Brings the write-ahead log to the disk, as it is found at the opening: a process that was killed in its commit leaves one that is whole, and is
-  /// shown from then on, but may be lost with the power.
+  /// Syncs the write-ahead log to disk after opening. A process killed in its commit can leave a complete log that readers see, but that a
+  /// power failure may lose.
   ///
   /// - Throws: `.ioError`.
   public func makeLogDurable() throws(SQLiteError) {
     do { try checkpoint() } catch {
-      // Pages are moved only after the log is on disk; where another connection moves them, it has seen to that.
+      // A checkpoint syncs the log before it moves pages. If another connection is checkpointing, that one has synced it.
       if error.code.primary != .full, error.code.primary != .busy { throw error }
     }
   }

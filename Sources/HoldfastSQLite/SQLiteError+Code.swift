@@ -3,13 +3,13 @@ internal import CSQLite
 extension SQLiteError {
   /// SQLite's extended result code.
   ///
-  /// A code that has no name here can still be compared through `rawValue`; compare `primary` to treat a
-  /// whole family alike. Source: <https://www.sqlite.org/rescode.html>.
+  /// Codes without a name here can be compared by `rawValue`. Compare `primary` to treat a whole family alike. Source:
+  /// <https://www.sqlite.org/rescode.html>.
   public struct Code: RawRepresentable, Sendable, Hashable {
-    /// The number that SQLite gave: the primary code in the low 8 bits, the detail above.
+    /// SQLite's number: the primary code in the low 8 bits, the detail above.
     public let rawValue: Int32
 
-    /// Makes a code from SQLite's number.
+    /// Creates a code from SQLite's number.
     public init(rawValue: Int32) { self.rawValue = rawValue }
 
     private init(_ primary: Int32, _ detail: Int32 = 0) { rawValue = primary | detail << 8 }
@@ -19,29 +19,29 @@ extension SQLiteError {
 
     /// The SQL is wrong, or the statement failed in a way that has no code of its own.
     public static let error = Code(SQLITE_ERROR)
-    /// A busy handler, trigger or hook asked to stop.
+    /// A busy handler, trigger or hook requested an abort.
     public static let abort = Code(SQLITE_ABORT)
     /// The transaction under a running statement was rolled back.
     public static let abortRollback = Code(SQLITE_ABORT, 2)
-    /// Another connection holds the lock, and still did after the busy timeout.
+    /// Another connection holds the lock, even after the busy timeout.
     public static let busy = Code(SQLITE_BUSY)
     /// A read transaction can't become a write transaction because its snapshot is no longer the newest.
     public static let busySnapshot = Code(SQLITE_BUSY, 2)
     /// A statement of the same connection holds the lock.
     public static let locked = Code(SQLITE_LOCKED)
-    /// Memory ran out.
+    /// Out of memory.
     public static let outOfMemory = Code(SQLITE_NOMEM)
-    /// The database or file can't be written.
+    /// The database or file is read-only.
     public static let readOnly = Code(SQLITE_READONLY)
     /// The file was moved, replaced or deleted since it was opened.
     public static let readOnlyMoved = Code(SQLITE_READONLY, 4)
     /// An `Interrupter` stopped the statement.
     public static let interrupt = Code(SQLITE_INTERRUPT)
-    /// The file system failed.
+    /// The file system reported an error.
     public static let ioError = Code(SQLITE_IOERR)
     /// The file is damaged.
     public static let corrupt = Code(SQLITE_CORRUPT)
-    /// The disk, or the size set for the database, is full.
+    /// The disk, or the database's maximum size, is full.
     public static let full = Code(SQLITE_FULL)
     /// The file can't be opened.
     public static let cantOpen = Code(SQLITE_CANTOPEN)
@@ -49,11 +49,11 @@ extension SQLiteError {
     public static let schema = Code(SQLITE_SCHEMA)
     /// A value or statement is larger than its limit.
     public static let tooBig = Code(SQLITE_TOOBIG)
-    /// The value is of a kind that the column can't take.
+    /// The value's type does not fit the column.
     public static let mismatch = Code(SQLITE_MISMATCH)
-    /// The call makes no sense here: two statements where one is expected, binding while a statement runs.
+    /// The call is invalid: two statements instead of one, or binding while a statement runs.
     public static let misuse = Code(SQLITE_MISUSE)
-    /// No parameter has this number, or their count is wrong.
+    /// No parameter has this number, or the number of values is wrong.
     public static let range = Code(SQLITE_RANGE)
     /// The file is not an SQLite database (or is an encrypted one).
     public static let notADatabase = Code(SQLITE_NOTADB)
@@ -63,23 +63,23 @@ extension SQLiteError {
     public static let constraintCheck = Code(SQLITE_CONSTRAINT, 1)
     /// A foreign key has no parent, or a parent still has children.
     public static let constraintForeignKey = Code(SQLITE_CONSTRAINT, 3)
-    /// A NOT NULL column got no value.
+    /// A NOT NULL column has no value.
     public static let constraintNotNull = Code(SQLITE_CONSTRAINT, 5)
-    /// The primary key is taken.
+    /// The primary key exists already.
     public static let constraintPrimaryKey = Code(SQLITE_CONSTRAINT, 6)
     /// A trigger called RAISE.
     public static let constraintTrigger = Code(SQLITE_CONSTRAINT, 7)
     /// A UNIQUE constraint or index has this value already.
     public static let constraintUnique = Code(SQLITE_CONSTRAINT, 8)
-    /// The rowid is taken.
+    /// The rowid exists already.
     public static let constraintRowID = Code(SQLITE_CONSTRAINT, 10)
-    /// A STRICT table refuses the value's kind.
+    /// A STRICT table rejects the value's type.
     public static let constraintDatatype = Code(SQLITE_CONSTRAINT, 12)
   }
 }
 
 extension SQLiteError.Code: CustomStringConvertible {
-  /// SQLite's English for the code, and its number.
+  /// SQLite's English text for the code, and its number.
   public var description: String {
     let text = sqlite3_errstr(rawValue).map { String(cString: $0) } ?? "unknown error"
     return "\(text) (\(rawValue))"

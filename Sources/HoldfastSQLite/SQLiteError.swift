@@ -1,29 +1,26 @@
 internal import CSQLite
 
-/// A failure that SQLite reported.
+/// An error reported by SQLite.
 ///
-/// Decide by `code`, never by `message`. `description` can go to a log: it shows the code, the statement's
-/// text (in which bound values appear as `?`) and SQLite's message only where that can't quote a value.
-/// `debugDescription` always shows the message.
+/// Decide by `code`, never by `message`. `description` is safe for a log: it shows the code, the statement's text (with `?` for bound
+/// values), and SQLite's message only if it can't quote a value. `debugDescription` always shows the message.
 public struct SQLiteError: Error, Sendable, Hashable {
-  /// What went wrong, by SQLite's extended result code.
+  /// SQLite's extended result code.
   public let code: Code
 
-  /// SQLite's own words, in English. They may quote a stored or bound value: a malformed search term, for
-  /// one.
+  /// SQLite's message in English. It may quote a stored or bound value, such as a malformed search term.
   public let message: String
 
-  /// The text of the statement that failed, with its placeholders; nil when there was none (opening, backing
-  /// up).
+  /// The text of the failed statement, with its placeholders; nil if there was none (opening, backup).
   public let statement: String?
 
-  /// Whether `message` speaks of the statement's text or the schema alone.
+  /// Whether `message` refers only to the statement's text or the schema.
   private let messageIsPublic: Bool
 
-  /// What was being done.
+  /// The operation that failed.
   enum Moment { case opening, preparing, running }
 
-  /// Makes an error from its parts, without a connection's help: for misuse that this module finds itself.
+  /// Creates an error without a connection, for misuse that this module detects itself.
   package init(_ code: Code, _ message: String, statement: String?) {
     self.code = code
     self.message = message
@@ -31,8 +28,7 @@ public struct SQLiteError: Error, Sendable, Hashable {
     messageIsPublic = true
   }
 
-  /// Reads the error that `database` has just reported with `result`. Call before any other call on
-  /// `database`.
+  /// The error that `database` has just reported with `result`. Call it before any other call on `database`.
   init(_ result: Int32, of database: OpaquePointer?, statement: String?, while moment: Moment) {
     code = Code(rawValue: result)
     message = sqlite3_errmsg(database).map { String(cString: $0) } ?? code.description
@@ -45,7 +41,7 @@ extension SQLiteError: CustomStringConvertible, CustomDebugStringConvertible {
   /// The code and the statement, without any bound or stored value.
   public var description: String { text(withMessage: messageIsPublic) }
 
-  /// Everything known, which may include a person's data.
+  /// All details, possibly with personal data.
   public var debugDescription: String { text(withMessage: true) }
 
   private func text(withMessage: Bool) -> String {

@@ -1,7 +1,7 @@
-/// One value of SQLite's five storage classes.
+/// A value of one of SQLite's five storage classes.
 ///
-/// Literals stand for values, so `try connection.run(sql, [1, "milk", nil])` reads as it should. A `real`
-/// that is not a number is stored as `null`, as SQLite does. Source: <https://www.sqlite.org/datatype3.html>.
+/// It can be written as a literal: `try connection.run(sql, [1, "milk", nil])`. A `real` that is not a number is stored as `null`, as in
+/// SQLite. Source: <https://www.sqlite.org/datatype3.html>.
 public enum SQLiteValue: Sendable, Hashable {
   /// No value.
   case null
@@ -11,10 +11,10 @@ public enum SQLiteValue: Sendable, Hashable {
   case real(Double)
   /// Text, stored as UTF-8; may hold NUL.
   case text(String)
-  /// Bytes, kept as they are.
+  /// Bytes, stored unchanged.
   case blob([UInt8])
 
-  /// Whether both are the same to the byte, as SQLite compares them; `String` takes the two spellings of "é" for equal.
+  /// Whether both have the same bytes, as SQLite compares them. `String` treats the two spellings of "é" as equal.
   public static func == (left: SQLiteValue, right: SQLiteValue) -> Bool {
     switch (left, right) {
     case (.null, .null): true
@@ -67,16 +67,16 @@ extension SQLiteValue {
     }
   }
 
-  /// The number when this is an `integer`, else nil; nothing is converted.
+  /// The number if this is an `integer`, otherwise nil; nothing is converted.
   public var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
 
-  /// The number when this is a `real`, else nil; nothing is converted.
+  /// The number if this is a `real`, otherwise nil; nothing is converted.
   public var real: Double? { if case .real(let value) = self { value } else { nil } }
 
-  /// The string when this is a `text`, else nil; nothing is converted.
+  /// The string if this is a `text`, otherwise nil; nothing is converted.
   public var text: String? { if case .text(let value) = self { value } else { nil } }
 
-  /// The bytes when this is a `blob`, else nil; nothing is converted.
+  /// The bytes if this is a `blob`, otherwise nil; nothing is converted.
   public var blob: [UInt8]? { if case .blob(let value) = self { value } else { nil } }
 
   /// Whether this is `null`.

@@ -1,9 +1,9 @@
 public import HoldfastCore
 
-// How the values and types of the schema stand in SQLite; the same on the device and on the server.
+// The SQLite representation of the schema's values and types, the same on the device and on the server.
 
 extension Value {
-  /// What SQLite holds. A blob, which no column type has, counts as its text, so that it is refused by name and not lost.
+  /// The value that SQLite stores. No column type stores a blob, so it becomes its text. It is then refused by name, and not lost.
   public init(_ value: SQLiteValue) {
     switch value {
     case .null: self = .null
@@ -16,7 +16,7 @@ extension Value {
 }
 
 extension SQLiteValue {
-  /// The value as SQLite holds it.
+  /// The value in SQLite's representation.
   public init(_ value: Value) {
     switch value {
     case .null: self = .null
@@ -28,7 +28,7 @@ extension SQLiteValue {
 }
 
 extension ColumnType {
-  /// The type of the column in CREATE TABLE.
+  /// The column's type in CREATE TABLE.
   public var affinity: String {
     switch self {
     case .integer, .boolean: "INTEGER"
@@ -39,7 +39,7 @@ extension ColumnType {
 }
 
 extension SyncSchema.Link {
-  /// The statement that makes the index by which the children of a record are found.
+  /// The statement that creates the index for finding the children of a record.
   public func index(in schema: SyncSchema) -> String {
     let (table, column) = (schema.tables[table].name, schema.tables[table].columns[column].name)
     return "CREATE INDEX \"holdfast_\(table)_of_\(column)\" ON \"\(table)\" (\"\(column)\");\n"

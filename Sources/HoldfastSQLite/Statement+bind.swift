@@ -3,7 +3,7 @@ internal import CSQLite
 // Parameters are numbered from 1. Every function here throws `.range` for a number that the statement doesn't
 // have, `.misuse` while the statement is running, and `.tooBig` for a value over the connection's limit.
 extension Statement {
-  /// Binds a value of any kind, copying it.
+  /// Binds a value of any type, copying it.
   ///
   /// - Parameter index: the parameter's number, from 1.
   /// - Throws: `.range`, `.misuse` while the statement runs, `.tooBig`.
@@ -96,8 +96,8 @@ extension Statement {
 
   /// Binds every parameter in order.
   ///
-  /// - Parameter values: as many as the statement has parameters.
-  /// - Throws: `.range` when the count is wrong; `.misuse` while the statement runs; `.tooBig`.
+  /// - Parameter values: one for each parameter.
+  /// - Throws: `.range` if the count is wrong; `.misuse` while the statement runs; `.tooBig`.
   public func bind(_ values: [SQLiteValue]) throws(SQLiteError) {
     guard values.count == parameterCount else {
       throw SQLiteError(

@@ -3,7 +3,7 @@ internal import CSQLite
 // Columns are numbered from 0 and hold values after `step()` has returned true, until the next `step()` or
 // `reset()`. A number past the last column, or reading without a row, gives NULL (0, "", no bytes).
 extension Statement {
-  /// How many columns a row has; 0 for a statement that returns none.
+  /// The number of columns of a row; 0 for a statement that returns none.
   public var columnCount: Int { Int(sqlite3_column_count(handle)) }
 
   /// The name of a column, from 0: its AS name, if it has one.
@@ -11,7 +11,7 @@ extension Statement {
     sqlite3_column_name(handle, Int32(clamping: index)).map { String(cString: $0) } ?? ""
   }
 
-  /// The storage class of a column's value, from 0. Ask before the value is read as another kind.
+  /// The storage class of a column's value, from 0. Call it before the value is read as another type.
   public func columnKind(_ index: Int) -> SQLiteValue.Kind {
     switch sqlite3_column_type(handle, Int32(clamping: index)) {
     case SQLITE_INTEGER: .integer
@@ -39,7 +39,7 @@ extension Statement {
   /// A column, from 0, as bytes; NULL is empty.
   public func blob(_ index: Int) -> [UInt8] { withBlob(index) { [UInt8]($0) } }
 
-  /// A column, from 0, as a value of its own kind. A text that is no UTF-8 is given as its bytes, so that nothing of it is lost.
+  /// A column, from 0, in its own storage class. A text with invalid UTF-8 is returned as its bytes, so that nothing is lost.
   public func value(_ index: Int) -> SQLiteValue {
     switch columnKind(index) {
     case .null: .null
@@ -50,16 +50,16 @@ extension Statement {
     }
   }
 
-  /// A text column, from 0; nil when its bytes are no UTF-8.
+  /// A text column, from 0; nil if it is not valid UTF-8.
   private func validText(_ index: Int) -> String? { String(validating: textBytes(index), as: UTF8.self) }
 
   /// Every column of the row, in order.
   public var values: [SQLiteValue] { (0..<columnCount).map { value($0) } }
 
-  /// Lends the UTF-8 bytes of a text column, from 0, without copying them.
+  /// Passes the UTF-8 bytes of a text column, from 0, to `body` without copying them.
   ///
-  /// - Parameter body: gets the bytes, which are valid only while it runs, and which nobody has checked to be
-  ///   UTF-8. It must not step, reset or read the same column as another kind.
+  /// - Parameter body: receives the bytes, which are valid only until it returns, and are not validated. It must not step, reset or read
+  ///   the same column as another type.
   @inlinable
   public func withText<T, E: Error>(
     _ index: Int, _ body: (UnsafeBufferPointer<UInt8>) throws(E) -> T
@@ -67,10 +67,10 @@ extension Statement {
     try body(textBytes(index))
   }
 
-  /// Lends the bytes of a blob column, from 0, without copying them.
+  /// Passes the bytes of a blob column, from 0, to `body` without copying them.
   ///
-  /// - Parameter body: gets the bytes, which are valid only while it runs. It must not step, reset or read
-  ///   the same column as another kind.
+  /// - Parameter body: receives the bytes, which are valid only until it returns. It must not step, reset or read the same column as
+  ///   another type.
   @inlinable
   public func withBlob<T, E: Error>(
     _ index: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> T
@@ -80,7 +80,7 @@ extension Statement {
 
   @usableFromInline
   func textBytes(_ index: Int) -> UnsafeBufferPointer<UInt8> {
-    // SQLite asks for the pointer first, and the length after it.
+    // SQLite requires this order: the pointer first, then the length.
     let bytes = sqlite3_column_text(handle, Int32(clamping: index))
     return UnsafeBufferPointer(
       start: bytes, count: bytes == nil ? 0 : Int(sqlite3_column_bytes(handle, Int32(clamping: index))))

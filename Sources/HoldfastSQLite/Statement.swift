@@ -1,25 +1,25 @@
 internal import CSQLite
 import HoldfastCore
 
-/// One prepared statement: bind its parameters, step through its rows, use it again.
+/// A prepared statement: bind its parameters, step through its rows, use it again.
 ///
-/// Belongs to its connection's thread. `step()` resets the statement by itself when the last row is past or
-/// when it fails, so a loop is only `bind` and `step`; bindings stay until they are replaced or cleared. Call
-/// `reset()` when you leave before the last row: until then the statement holds a read transaction open.
+/// It belongs to its connection's thread. `step()` resets the statement after the last row and on a failure, so a loop needs only `bind`
+/// and `step`. Bindings stay until they are replaced or cleared. Call `reset()` when you leave before the last row: until then the
+/// statement keeps a read transaction open.
 public final class Statement {
   let handle: OpaquePointer
   let database: OpaquePointer
   private let observation: Observation
 
-  /// Tables that this statement may write, and those among them that SQLite's update hook says nothing about.
+  /// The tables that this statement may write, and those among them that SQLite's update hook does not report.
   private let written: TextSet
   private let unhooked: TextSet
 
-  /// Counts at the first step, to tell whether the statement changed anything.
+  /// Counters at the first step, to detect whether the statement changed anything.
   private var rowsSeenBefore: UInt64 = 0
   private var totalChangesBefore: Int32 = 0
 
-  /// Whether the statement has begun and neither ended nor been reset.
+  /// Whether the statement has started, and has neither ended nor been reset.
   public private(set) var isRunning = false
 
   init(_ handle: OpaquePointer, of database: OpaquePointer, _ observation: Observation, written: TextSet) {
@@ -38,13 +38,13 @@ public final class Statement {
   /// Whether the statement changes nothing in the database.
   public var isReadOnly: Bool { sqlite3_stmt_readonly(handle) != 0 }
 
-  /// The highest parameter number, 0 when there are none.
+  /// The highest parameter number; 0 if there are none.
   public var parameterCount: Int { Int(sqlite3_bind_parameter_count(handle)) }
 
-  /// Goes to the next row.
+  /// Advances to the next row.
   ///
-  /// - Returns: whether there is a row; false means that the statement is complete (and, outside a
-  ///   transaction, committed) and has been reset.
+  /// - Returns: whether there is a row. False means that the statement is complete (and, outside a transaction, committed) and has been
+  ///   reset.
   /// - Throws: `SQLiteError`, any code; the statement has been reset.
   @discardableResult
   public func step() throws(SQLiteError) -> Bool {
@@ -69,25 +69,25 @@ public final class Statement {
     throw error
   }
 
-  /// Steps to the end, passing over any rows.
+  /// Steps to the end, skipping any rows.
   ///
   /// - Throws: `SQLiteError`, any code; the statement has been reset.
   public func run() throws(SQLiteError) {
     while try step() {}
   }
 
-  /// Makes the statement ready to begin again; bindings stay. Does nothing when it is not running.
+  /// Prepares the statement to start again; bindings stay. Does nothing if it is not running.
   ///
-  /// A write with RETURNING outside a transaction commits only when it is stepped to its end, so that a
-  /// failure to commit can be thrown: use `run()`, not `reset()`, to leave its remaining rows.
+  /// A write with RETURNING outside a transaction commits only when it is stepped to its end, so that a failed commit can be thrown. To
+  /// skip its remaining rows, use `run()`, not `reset()`.
   public func reset() {
     if isRunning { end() }
   }
 
-  /// Sets every parameter to NULL and lets go of bound bytes.
+  /// Sets every parameter to NULL and releases bound bytes.
   public func clearBindings() { sqlite3_clear_bindings(handle) }
 
-  /// Resets, then reports what was changed and committed.
+  /// Resets the statement, then reports changed and committed tables.
   private func end() {
     sqlite3_reset(handle)
     isRunning = false
@@ -105,7 +105,7 @@ extension OpaquePointer {
     sqlite3_table_column_metadata(self, nil, name, nil, nil, nil, nil, nil, nil) == SQLITE_OK
   }
 
-  /// Whether the table has a rowid, and so speaks through the update hook.
+  /// Whether the table has a rowid, and is therefore reported by the update hook.
   fileprivate func hasRowID(_ name: String) -> Bool {
     sqlite3_table_column_metadata(self, nil, name, "rowid", nil, nil, nil, nil, nil) == SQLITE_OK
   }

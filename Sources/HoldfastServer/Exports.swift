@@ -1,3 +1,3 @@
-// A program that imports HoldfastServer has its configuration, its rules and its databases at hand without a second import.
+// A program that imports HoldfastServer needs no second import for its configuration, rules and databases.
 @_exported public import HoldfastPostgresStore
 @_exported public import HoldfastService

@@ -34,7 +34,7 @@ enum Simulate {
     }
   }
 
-  /// Starts this program again with the same hashes for every process: otherwise dictionaries have another order in each run.
+  /// Restarts this program with deterministic hashing. Otherwise dictionaries have another order in each process.
   private static func fixHashing() {
     let name = "SWIFT_DETERMINISTIC_HASHING"
     if getenv(name) != nil { return }
@@ -46,7 +46,7 @@ enum Simulate {
     exit(2)
   }
 
-  /// Runs seeds; whether all were well.
+  /// Runs seeds. Returns whether all passed.
   private static func run(_ options: Options) throws -> Bool {
     let disk = SimulatedDisk(now: { _ in 0 }, random: { 0 })
     disk.register(isDefault: true)
@@ -80,7 +80,7 @@ enum Simulate {
     }
     if options.showsCoverage { report(taken) }
     var rate = ""
-    // A single seed says the same to the last byte each time.
+    // The output for a single seed is the same each time, byte for byte.
     if runs > 1 {
       rate = ", \(Int(Double(syncs) / ((ContinuousClock.now - begin) / .seconds(1)))) a second"
     }
@@ -88,7 +88,7 @@ enum Simulate {
     return true
   }
 
-  /// How often each transition of the protocol was taken, the rarest first.
+  /// The number of times that each transition of the protocol occurred, rarest first.
   private static func report(_ taken: [Transition: Int]) {
     let all = Transition.allCases.map { (taken[$0] ?? 0, $0.rawValue) }.sorted { $0 < $1 }
     for (count, name) in all { say("\(count == 0 ? "never" : String(count))\t\(name)") }

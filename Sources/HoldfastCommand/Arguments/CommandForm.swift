@@ -1,6 +1,6 @@
 import HoldfastCore
 
-/// A command line that makes no sense.
+/// An invalid command line.
 struct UsageError: Error, CustomStringConvertible {
   let description: String
 
@@ -9,7 +9,7 @@ struct UsageError: Error, CustomStringConvertible {
 
 /// What a subcommand takes, declared: the parser, the help, the completions and the manual page are made of it.
 struct CommandForm {
-  /// An option: `--name VALUE`, or `--name` alone when it has no value.
+  /// An option: `--name VALUE`, or the flag `--name`.
   struct Option {
     let name: String
     /// The value's placeholder in the help; nil for a flag.
@@ -26,10 +26,10 @@ struct CommandForm {
   let summary: String
   /// The placeholder of the arguments that are no options, such as `[FILE]`.
   var arguments = ""
-  /// How many of those there may be.
+  /// The permitted number of positional arguments.
   var argumentCount = 0...0
   var options: [Option] = []
-  /// Sentences under the options.
+  /// Sentences below the options.
   var notes = ""
 
   /// All options, those that every command has included.
@@ -96,7 +96,7 @@ struct CommandForm {
     return arguments.isEmpty ? usage : "\(usage) \(arguments)"
   }
 
-  /// The help of the command.
+  /// The help text of the command.
   var help: String {
     var text = "Usage: \(usage)\n\n\(summary)"
     let options = allOptions
@@ -137,7 +137,7 @@ struct Options {
   fileprivate(set) var arguments: [String] = []
   fileprivate(set) var values: TextMap<String> = [:]
 
-  /// The value of an option, or nil.
+  /// The value of an option; nil if absent.
   subscript(name: String) -> String? { values[name] }
 
   /// Whether an option was given.

@@ -1,9 +1,9 @@
 import HoldfastServer
 
-// Where the database is, as command lines say it.
+// The options that locate the database.
 
 extension [CommandForm.Option] {
-  /// The options that say where the database is.
+  /// The options that locate the database.
   static var database: [CommandForm.Option] {
     [
       .init(
@@ -27,7 +27,7 @@ extension [CommandForm.Option] {
 }
 
 extension Options {
-  /// Where the database is.
+  /// The location of the database.
   var location: DatabaseLocation {
     get throws(UsageError) {
       switch (self["data"], self["database"]) {

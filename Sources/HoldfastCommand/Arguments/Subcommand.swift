@@ -1,7 +1,7 @@
 /// A subcommand of `holdfast`.
 protocol Subcommand {
-  /// Its name, options and help.
+  /// The name, options and help.
   static var form: CommandForm { get }
-  /// Runs it and gives the exit status.
+  /// Runs the subcommand and returns the exit status.
   static func run(_ options: Options) throws -> Int32
 }

@@ -3,7 +3,7 @@ import Holdfast
 import HoldfastHTTP
 import HoldfastServer
 
-/// `holdfast bench`: what the server and the device do a second, each beside its limit from the same run.
+/// `holdfast bench`: the throughput of server and device, each compared with its limit from the same run.
 enum BenchCommand: Subcommand {
   static let form = CommandForm(
     name: "bench", summary: "Measures the server and the device, each beside its limit.",
@@ -38,7 +38,7 @@ enum BenchCommand: Subcommand {
     return results.contains { $0.isMissed } ? 1 : 0
   }
 
-  /// Runs asynchronous work from a synchronous command.
+  /// Runs asynchronous work from a synchronous command, and waits for it.
   private static func blocking<T: Sendable>(_ work: @escaping @Sendable () async throws -> T) throws -> T {
     let outcome = Outcome<T>()
     let done = DispatchSemaphore(value: 0)
@@ -51,7 +51,7 @@ enum BenchCommand: Subcommand {
     return try value.get()
   }
 
-  // Proof: written once before the semaphore is signalled, read once after.
+  // @unchecked Sendable: written once before the semaphore is signalled, read once after it.
   private final class Outcome<T>: @unchecked Sendable { var value: Result<T, any Error>? }
 }
 
@@ -65,7 +65,7 @@ struct Bench: Sendable {
   enum Part: String, CaseIterable, Sendable {
     case creates, bulk, syncs, download, snapshot, writes, push, deltas, purging
 
-    /// Those that are measured unless somebody names one.
+    /// The parts that run by default.
     static let usual = allCases.filter { $0 != .purging }
   }
   let parts: [Part]
@@ -127,7 +127,7 @@ struct Bench: Sendable {
     return results
   }
 
-  /// What many records cost that are written, or passed over, at once; nothing for SQLite.
+  /// The throughput of large change sets, and of small changes to large zones; nothing for SQLite.
   private func deltas(_ port: UInt16, _ load: (tokens: [String], users: [String])) throws -> [Measurement
     .Result]
   {
@@ -185,7 +185,7 @@ struct Bench: Sendable {
     }
   }
 
-  /// Requests of those who have everything, beside a constant answer.
+  /// Requests of clients that are up to date, compared with a constant answer.
   private func quiet(
     _ bench: ServerBench, _ name: String, floor: Double, _ rate: (ServerBench) throws -> Double
   ) throws -> Measurement.Result {
@@ -204,7 +204,7 @@ struct Bench: Sendable {
       limit: Measurement.median(limits), floor: database == nil ? floor : nil)
   }
 
-  /// As long as the answer of a sync that brings nothing.
+  /// As many bytes as a sync answer without changes.
   private static let answer = Array(repeating: UInt8(ascii: " "), count: 130)
 
   static func signUp(

@@ -3,12 +3,12 @@ import Holdfast
 import HoldfastCore
 import HoldfastSQLite
 
-/// Many records in one request, beside the database doing the same by itself.
+/// Many records in one request, compared with the same work in the database alone.
 struct BulkBench {
-  /// How many records one request creates, and how many a deletion takes along.
+  /// The number of records created by one request, and of those that a deletion cascades to.
   private static let batch = 1000
   private static let children = 8000
-  /// What a created record holds, of 200 bytes.
+  /// The content of a created record: 200 bytes.
   static let text = String(repeating: "a note of ten words ", count: 10)
 
   let port: UInt16
@@ -17,7 +17,7 @@ struct BulkBench {
   let folder: URL
   let token: String
 
-  /// Records of 200 bytes a second by requests of 1,000 creates each, on one connection, and of the database alone.
+  /// Records of 200 bytes per second, by requests of 1,000 creates each on one connection; and for the database alone.
   func creates(requests: Int) async throws -> (rate: Double, limit: Double) {
     let create = #"{"op":"create","table":"notes","columns":{"text":"\#(Self.text)"}}"#
     let bodies = Array(repeating: batch(of: Array(repeating: create, count: Self.batch)), count: requests)
@@ -31,7 +31,7 @@ struct BulkBench {
     return (Double(requests * Self.batch) / seconds, limit)
   }
 
-  /// Records a second that go along with the deletion of the record that they refer to, and of the database alone.
+  /// Records per second that a deletion of their parent cascades to; and for the database alone.
   func cascade() async throws -> (rate: Double, limit: Double) {
     let list = StoreEnvironment.system.newID()
     let position = Position.between(nil, nil, replica: Position.Replica(random: 1), nonce: 0)
@@ -79,7 +79,7 @@ struct BulkBench {
 }
 
 extension PgBench {
-  /// Rows a second that PostgreSQL deletes along with the row that they refer to.
+  /// Rows per second that PostgreSQL deletes by a cascade.
   func bareCascade(of count: Int) throws -> Double {
     try psql(
       """

@@ -2,15 +2,15 @@ import Foundation
 import Holdfast
 import HoldfastHTTP
 
-/// What PostgreSQL is asked besides: large change sets, and few changes out of many records.
+/// Further work for PostgreSQL: large change sets, and small changes to large zones.
 struct DeltaBench {
   let port: UInt16
   let sql: PgBench
-  /// A device and its user.
+  /// A token of the user's device.
   let token: String
   let user: String
 
-  /// Records a second in change sets of 1,000 creates each.
+  /// Records per second in change sets of 1,000 creates each.
   func largeSets(count: Int) throws -> Double {
     var (next, chain, answers, reached) = (Int64(1), Fingerprint.beginning, Int64(0), "")
     var sets = (0..<count).map { _ in
@@ -38,7 +38,7 @@ struct DeltaBench {
     return result.rate * 1000
   }
 
-  /// Answers a second with the last 100 changes of the user's zone, after it was filled by SQL.
+  /// Answers per second with the last 100 changes of the user's zone, after SQL has filled it.
   func lastChanges(of records: Int, requests: Int) throws -> Double {
     try sql.psql(
       """

@@ -1,9 +1,9 @@
 import Foundation
 import Holdfast
 
-/// What a device does by itself, beside raw SQLite doing the same.
+/// The local throughput of a device, compared with the same work in raw SQLite.
 enum DeviceBench {
-  /// One local write a transaction, durable, beside raw SQLite inserting the same row one a transaction.
+  /// Local writes per second, one per durable transaction, compared with raw SQLite inserting the same row in the same way.
   static func localWrite(in folder: URL, schema: SyncSchema, count: Int, runs: Int) async throws
     -> Measurement.Result
   {
@@ -50,7 +50,7 @@ enum RawSQLite {
     return connection
   }
 
-  /// Rows a second, each in a durable transaction of its own.
+  /// Rows per second, each in a durable transaction of its own.
   static func oneRowCommits(in folder: URL, run: Int, count: Int) async throws -> Double {
     let connection = try open("raw-\(run)-\(UInt32.random(in: 0 ... .max)).db", in: folder)
     let list = StoreEnvironment.system.newID()
@@ -66,7 +66,7 @@ enum RawSQLite {
     return Double(count) / seconds
   }
 
-  /// Rows a second of `rows` in one transaction.
+  /// Rows per second when all are inserted in one transaction.
   static func insert(_ rows: [[SQLiteValue]], in folder: URL, run: Int) async throws -> Double {
     let connection = try open("rows-\(run)-\(UInt32.random(in: 0 ... .max)).db", in: folder)
     let seconds = try await Measurement.seconds {
@@ -82,7 +82,7 @@ enum RawSQLite {
     return Double(rows.count) / seconds
   }
 
-  /// Rows a second in durable transactions of so many, into a table that is clustered and has an index as a server's tables have.
+  /// Rows per second in durable transactions of `size`, into a table with the primary key and index of a server's table.
   static func sets(of size: Int, count: Int, with text: String, in folder: URL) async throws -> Double {
     let connection = try open("sets-\(UInt32.random(in: 0 ... .max)).db", in: folder)
     try connection.execute(
@@ -108,7 +108,7 @@ enum RawSQLite {
     return Double(size * count) / seconds
   }
 
-  /// Rows a second that SQLite deletes along with the row that they refer to.
+  /// Rows per second that SQLite deletes by a cascade.
   static func cascade(of count: Int, in folder: URL) async throws -> Double {
     let connection = try open("cascade-\(UInt32.random(in: 0 ... .max)).db", in: folder)
     try connection.execute(

@@ -1,8 +1,8 @@
 import Foundation
 import Holdfast
 
-/// The first download of 100,000 records of 200 bytes, over HTTP into an empty device, beside raw SQLite inserting the same
-/// rows in one transaction.
+/// The first download of 100,000 records of 200 bytes over HTTP into an empty device, compared with raw SQLite inserting the same rows in
+/// one transaction.
 struct DownloadBench {
   let folder: URL
   let runs: Int
@@ -27,11 +27,11 @@ struct DownloadBench {
       limitName: "raw SQLite, one transaction", limit: Measurement.median(limits), floor: nil, least: 100_000)
   }
 
-  /// The same by a snapshot, which the server has already, and from a seed; each beside a copy of the snapshot's file to disk, and beside raw SQLite
-  /// inserts.
+  /// The same with a snapshot that the server has already built, and with a seed. Each is compared with copying the snapshot's file, and
+  /// with raw SQLite inserts.
   func measureSnapshot() async throws -> [Measurement.Result] {
     let rows = try await rows(of: try await publish(as: "shipper"))
-    // The first one has it built.
+    // The first download makes the server build the snapshot.
     _ = try await download("first", of: "shipper", snapshotsFrom: 5000)
     let seed = folder.appendingPathComponent("seed.db")
     try await makeSeed(seed)
@@ -59,7 +59,7 @@ struct DownloadBench {
     }
   }
 
-  /// Copies a file, and waits until it is on disk.
+  /// Copies a file and syncs it to disk.
   private func copy(_ file: URL, _ run: Int) throws {
     let copy = folder.appendingPathComponent("copy-\(run).db")
     _ = FileManager.default.createFile(atPath: copy.path, contents: nil)
@@ -68,7 +68,7 @@ struct DownloadBench {
     try target.synchronize()
   }
 
-  /// The snapshot that the server has built, as an app would ship it.
+  /// Saves the server's snapshot, as an app would ship it.
   private func makeSeed(_ seed: URL) async throws {
     let store = try Store(path: folder.appendingPathComponent("first.db").path, schema: schema)
     let zone = try await store.read { try $0.rows("SELECT id FROM lists").rows[0][0].text ?? "" }
@@ -81,7 +81,7 @@ struct DownloadBench {
     try Data(answer.body).write(to: seed)
   }
 
-  /// Makes an account and the records, on a device of its own.
+  /// Creates an account and its records, on a device of its own.
   private func publish(as name: String) async throws -> Store {
     let (publisher, engine) = try device(name, snapshotsFrom: nil)
     try await engine.signUp(name: name, password: "correct-horse", device: name)
@@ -94,7 +94,7 @@ struct DownloadBench {
     try await store.read { try $0.rows("SELECT id, list_id, title, done, note, position FROM items").rows }
   }
 
-  /// Downloads all into an empty device, and gives the records a second.
+  /// Downloads everything into an empty device, and returns the records per second.
   private func download(_ name: String, of user: String, snapshotsFrom: Int?) async throws -> Double {
     let (store, engine) = try device(name, snapshotsFrom: snapshotsFrom)
     try await engine.signIn(name: user, password: "correct-horse", device: name)
@@ -110,7 +110,7 @@ struct DownloadBench {
     return (store, SyncEngine(store: store, server: url, snapshotsFrom: snapshotsFrom))
   }
 
-  /// Ids, reference, title, note and position of a record are 200 bytes together.
+  /// A record has 200 bytes: ids, reference, title, note and position.
   private func fill(_ store: Store) async throws {
     let list = try await store.write { db in
       let id = db.newID()

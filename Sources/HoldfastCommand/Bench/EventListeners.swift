@@ -1,6 +1,6 @@
 import Glibc
 
-/// Devices that listen: a socket each with the stream of `GET /v1/events`, read by one thread with one `poll`.
+/// Listening devices: a socket each with the stream of `GET /v1/events`, read by one thread with one `poll`.
 final class EventListeners {
   private var polled: [pollfd] = []
   private var buffer = [UInt8](repeating: 0, count: 64 << 10)
@@ -9,7 +9,7 @@ final class EventListeners {
 
   deinit { for entry in polled { close(entry.fd) } }
 
-  /// Takes what the system grants of open files.
+  /// Raises the limit of open files to its maximum.
   static func prepare() {
     var limit = rlimit()
     let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
@@ -18,7 +18,7 @@ final class EventListeners {
     setrlimit(files, &limit)
   }
 
-  /// Opens a stream for each token, and waits for the first event of all.
+  /// Opens a stream for each token, and waits for its first event.
   func open(_ tokens: some Sequence<String>, port: UInt16) throws {
     let first = polled.count
     for token in tokens {
@@ -28,7 +28,7 @@ final class EventListeners {
       guard send(socket, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
         throw LoadGenerator.Failure(doing: "cannot ask for a stream")
       }
-      // The server's backlog is shorter than the number of streams.
+      // The server's listen backlog is shorter than the number of streams.
       if (polled.count - first) % 500 == 0 {
         try wait(for: "event: hello", in: polled.count - 500..<polled.count)
       }
@@ -61,7 +61,7 @@ final class EventListeners {
     }
   }
 
-  /// Reads away what has come.
+  /// Discards received bytes.
   func drain() {
     for entry in polled { while recv(entry.fd, &buffer, buffer.count, Int32(MSG_DONTWAIT)) > 0 {} }
   }

@@ -1,20 +1,20 @@
 import Foundation
 
-/// Timing for the benchmarks: the median of several runs, and ratios against a limit measured in the same run.
+/// Timing for the benchmarks: medians of several runs, and ratios to a limit measured in the same run.
 struct Measurement {
-  /// What a benchmark gives: a rate, the limit it is held against, and the floor of their ratio.
+  /// The result of a benchmark: a rate, the limit to compare it with, and the floor of their ratio.
   struct Result {
     let name: String
     let rate: Double
     let limitName: String
     let limit: Double
-    /// The least ratio.
+    /// The minimum ratio.
     let floor: Double?
-    /// The least rate.
+    /// The minimum rate.
     var least: Double?
-    /// The greatest value.
+    /// The maximum value.
     var most: Double?
-    /// What `rate` and `limit` are given in.
+    /// The unit of `rate` and `limit`.
     var unit = "/s"
 
     var isMissed: Bool { rate / limit < floor ?? 0 || rate < least ?? 0 || rate > most ?? .infinity }
@@ -36,7 +36,7 @@ struct Measurement {
     private static func number(_ value: Double) -> String { String(Int(value.rounded())) }
   }
 
-  /// Seconds of one run.
+  /// The duration of one run in seconds.
   static func seconds(_ body: () async throws -> Void) async rethrows -> Double {
     let clock = ContinuousClock()
     let start = clock.now

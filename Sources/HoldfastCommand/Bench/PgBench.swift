@@ -5,14 +5,14 @@ struct PgBench {
   let url: String
   let folder: URL
 
-  /// Durable inserts of 1,000 rows at once a second, by one client.
+  /// Durable inserts of 1,000 rows each per second, by one client.
   func bareSets(count: Int, with text: String) throws -> Double {
     try insert(
       "SELECT gen_random_uuid()::text, 'a zone', '\(text)' FROM generate_series(1, 1000)", clients: 1,
       each: count)
   }
 
-  /// Durable inserts of one row a second into a table with nothing but a key, by so many clients of pgbench.
+  /// Durable single-row inserts per second into a table with only a key, by several clients of pgbench.
   func bareInserts(clients: Int, count: Int) throws -> Double {
     try insert(
       "VALUES (gen_random_uuid()::text, 'a zone', 'a note')", clients: clients, each: count / clients)
@@ -35,7 +35,7 @@ struct PgBench {
     throw BenchError(text: "pgbench said no tps: \(output)")
   }
 
-  /// Runs SQL.
+  /// Runs SQL, and returns its output.
   @discardableResult
   func psql(_ sql: String) throws -> String {
     try Self.run("psql", ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", sql])

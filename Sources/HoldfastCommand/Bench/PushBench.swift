@@ -1,17 +1,17 @@
 import Foundation
 import Holdfast
 
-/// The streams of events: how many writes and how soon they reach those who listen, and what 10,000 who do cost the server. The
-/// listeners are a hundred devices of each of a hundred members of one list, and hear of each write to it.
+/// Event streams: the throughput of writes with listeners, the delay until an event arrives, and the cost of 10,000 listeners. The
+/// listeners are a hundred devices of each of a hundred members of one list. They receive an event for each write to it.
 struct PushBench {
   private let server: ServerProgram
   private let runs: Int
   private let listeners: [String]
   private var bench: ServerBench
-  /// Devices of somebody else, of whose writes no listener hears.
+  /// Devices of another user, whose writes cause no event for the listeners.
   private var others: ServerBench
 
-  /// What 10,000 idle streams may cost in all, in megabytes.
+  /// The maximum memory of 10,000 idle streams in megabytes.
   private static let memoryLimit = 400.0
   private static let writers = 16
   private static let members = 100
@@ -25,7 +25,7 @@ struct PushBench {
     let (writer, other) = (people.tokens[Self.members], people.tokens[Self.members + 1])
     let members = people.tokens.prefix(Self.members)
     let list = try await Self.list(of: writer, members, at: "http://127.0.0.1:\(port)")
-    // One device of each member first: the first hundred listeners are a hundred people.
+    // First one device of each member, so that the first hundred listeners are a hundred users.
     let devices = try members.map { try Self.devices(Self.members - 1, of: $0, port: port) }
     listeners = members + (0..<Self.members - 1).flatMap { number in devices.map { $0[number] } }
     bench = ServerBench(
@@ -35,7 +35,7 @@ struct PushBench {
       zones: Array(repeating: people.users[Self.members + 1], count: Self.writers))
   }
 
-  /// Makes a list that others are members of; gives its id.
+  /// Creates a list with members, and returns its id.
   private static func list(of owner: String, _ members: some Sequence<String>, at server: String) async throws
     -> String
   {
@@ -91,27 +91,27 @@ struct PushBench {
     ]
   }
 
-  /// Creates a second; each listener has heard of the last one when it is measured.
+  /// Creates per second. The time ends when each listener has received the event of the last one.
   private mutating func rate(_ connections: Int, _ streams: EventListeners) throws -> Double {
     var rates: [Double] = []
     for _ in 0..<runs {
       rates.append(try bench.creates(connections: connections, requests: 2000))
       try streams.wait(for: "event: zones")
-      // The end of the time in which further moves are collected, so that the next write is told at once.
+      // The coalescing time ends, so that the next write is notified immediately.
       usleep(150_000)
       streams.drain()
     }
     return Measurement.median(rates)
   }
 
-  /// Creates a second of which no listener hears.
+  /// Creates per second that cause no event for the listeners.
   private mutating func otherRate() throws -> Double {
     var rates: [Double] = []
     for _ in 0..<runs { rates.append(try others.creates(connections: Self.writers, requests: 2000)) }
     return Measurement.median(rates)
   }
 
-  /// The seconds from a write's request to its event, of each listener and write.
+  /// The seconds from a write's request to its event, for each listener and write.
   private mutating func delays(_ streams: EventListeners) throws -> [Double] {
     var delays: [Double] = []
     let writer = try LoadConnection(number: 0, address: "127.0.0.1", port: server.port)
@@ -127,7 +127,7 @@ struct PushBench {
     return delays
   }
 
-  /// Makes devices of the user of a token; gives their tokens.
+  /// Creates devices of a token's user, and returns their tokens.
   private static func devices(_ count: Int, of token: String, port: UInt16) throws -> [String] {
     let body = #"{"name":"listener"}"#
     let request = Array(
@@ -136,7 +136,7 @@ struct PushBench {
       Authorization: Bearer \(token)\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)
       """.utf8)
     var tokens: [String] = []
-    // One after the other, as a user makes no more than a hundred in an hour. The last answer is not shown: one more is asked for.
+    // One at a time: a user can create a hundred per hour at most. The generator does not return the last answer, so one more is requested.
     _ = try LoadGenerator(port: port, connections: 1, requests: count + 1, timeLimit: .seconds(120)).run {
       _, answer in
       if let answer, let token = try? JSONValue(parsing: Array(answer))["token"]?.stringValue {

@@ -3,20 +3,20 @@ import Holdfast
 import HoldfastCore
 import HoldfastServer
 
-/// A million records that are created and deleted: does the file stay as it is?
+/// A million records that are created and deleted. Shows whether the file stops growing.
 struct RetentionBench {
-  /// How many records a change set has.
+  /// The number of records in a change set.
   static let size = 1000
 
   let folder: URL
   let server: Server
   var bench: ServerBench
 
-  /// Runs so many cycles, each of a change set that creates and one that deletes, and prints the size of the file at each tenth.
+  /// Runs cycles, each with a change set of creates and one of deletes, and prints the size of the file after each tenth.
   mutating func measure(cycles: Int) throws {
     let sets = max(cycles / Self.size, 10)
     let administration = try Administration(.directory(folder.appendingPathComponent("data").path))
-    // Long enough for one device alone, which acks with its next request.
+    // Sufficient for a single device that acks with its next request.
     let retention = Retention(tombstones: .zero)
     var tombstones = 0
     for tenth in 1...10 {
@@ -30,7 +30,7 @@ struct RetentionBench {
     }
   }
 
-  /// The size of the database, with its write-ahead log.
+  /// The size of the database with its write-ahead log.
   private func size() throws -> Int {
     let folder = folder.appendingPathComponent("data")
     return try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: [.fileSizeKey])

@@ -3,22 +3,22 @@ import Holdfast
 import HoldfastCore
 import HoldfastHTTP
 
-/// What the server does under load, beside raw SQLite and beside a constant answer of the same HTTP library.
+/// The server under load, compared with raw SQLite and with a constant answer of the same HTTP library.
 struct ServerBench {
   let port: UInt16
-  /// A token a connection; each belongs to a user of its own.
+  /// One token per connection, each of a different user.
   let tokens: [String]
-  /// The zone of each token that the creates go to: the private one of its user, or a list.
+  /// For each token, the zone of its creates: the user's private one, or a list.
   let zones: [String]
-  /// What is created, in the columns of its table.
+  /// The table and columns of a created record.
   private let record: (table: String, columns: String)
 
-  /// Where the device of each connection stands.
+  /// The state of each connection's device.
   private var next: [Int64]
   private var chains: [Fingerprint]
   private var acks: [String]
 
-  /// - Parameter list: whose items are created; nil for notes in the private zones of their users.
+  /// - Parameter list: the list in which items are created; nil to create notes in the users' private zones.
   init(port: UInt16, tokens: [String], zones: [String], list: String? = nil) {
     (self.port, self.tokens) = (port, tokens)
     self.zones = list.map { Array(repeating: $0, count: tokens.count) } ?? zones
@@ -31,14 +31,13 @@ struct ServerBench {
     acks = Array(repeating: "", count: tokens.count)
   }
 
-  /// Durable single-record creates a second: each request is one change set of one create, in the private zone of its user, with
-  /// the ack of the answer before.
+  /// Durable single-record creates per second. Each request has one change set with one create, and the ack of the previous answer.
   mutating func creates(connections: Int, requests: Int) throws -> Double {
     let result = try follow(connections, requests) { bench, connection in bench.create(connection) }
     guard result.errors == 0 else {
       throw BenchError(text: "\(result.errors) of \(result.requests) creates failed")
     }
-    // The generator does not show the last answers: where the devices stand by then is asked for the next run.
+    // The generator does not return the last answers. So another request per device reads its state for the next run.
     var asked = Set<Int>()
     _ = try follow(connections, connections * 2) { bench, connection in
       asked.insert(connection).inserted
@@ -56,7 +55,7 @@ struct ServerBench {
     return request(connection, unsent(of: connection), sealed: [Array(operation.utf8)])
   }
 
-  /// Creates so many records on the first connection, and deletes them again, in a change set each; then says what it has.
+  /// Creates `count` records on the first connection, and deletes them, in one change set each. Then acks.
   mutating func cycle(of count: Int) throws {
     let ids = (0..<count).map { _ in StoreEnvironment.system.newID() }
     let creates = ids.map {
@@ -77,7 +76,7 @@ struct ServerBench {
     guard result.errors == 0 else { throw BenchError(text: "\(result.errors) requests failed") }
   }
 
-  /// Takes an answer, which moves where a device stands.
+  /// Updates a device's state from an answer.
   mutating func receive(_ connection: Int, _ answer: UnsafeRawBufferPointer) {
     guard let parsed = try? SyncAnswer(body: Array(answer)) else { return }
     next[connection] = parsed.confirmed + 1
@@ -85,7 +84,7 @@ struct ServerBench {
     acks[connection] = parsed.parts.first { $0.zone == zones[connection] }?.to ?? acks[connection]
   }
 
-  /// Sends what `make` makes of where each device stands, which every answer moves.
+  /// Sends the requests that `make` returns for each device's current state.
   private mutating func follow(
     _ connections: Int, _ requests: Int, _ make: (ServerBench, Int) -> [UInt8]
   ) throws -> LoadGenerator.Result {
@@ -98,7 +97,7 @@ struct ServerBench {
     return result
   }
 
-  /// What a device has to say besides its change sets.
+  /// A device's request without its change sets.
   private func unsent(of connection: Int) -> SyncRequest {
     var body = SyncRequest()
     body.first = next[connection]
@@ -109,9 +108,9 @@ struct ServerBench {
     return body
   }
 
-  /// Syncs a second of devices that are up to date.
+  /// Syncs per second of devices that are up to date.
   func upToDate(connections: Int, requests: Int) throws -> Double {
-    // A device that acked everything: said once, and then again and again.
+    // A device that has acked everything. It sends its acks once, and then repeats the same request.
     var prepared = [[UInt8]?](repeating: nil, count: connections)
     var acks = [SyncRequest.Ack?](repeating: nil, count: connections)
     let result = try generator(connections, requests).run { connection, answer in
@@ -143,7 +142,7 @@ struct ServerBench {
     return result.rate
   }
 
-  /// Polls a second by REST of programs that are up to date: each is a 304.
+  /// REST polls per second of clients that are up to date; each answer is a 304.
   func polls(connections: Int, requests: Int) throws -> Double {
     var prepared = [[UInt8]?](repeating: nil, count: connections)
     var others = 0
@@ -176,7 +175,7 @@ struct ServerBench {
       """.utf8)
   }
 
-  /// A constant answer of the same size from the same HTTP library, in this process as the server is.
+  /// A constant answer of the same size, from the same HTTP library in the same process.
   static func constant(port: UInt16, connections: Int, requests: Int) throws -> Double {
     let bytes = Array(
       "POST /v1/sync HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
@@ -206,7 +205,7 @@ struct ServerBench {
   }
 }
 
-/// A benchmark that could not be measured.
+/// A failed benchmark.
 struct BenchError: Error, CustomStringConvertible {
   let text: String
   var description: String { text }

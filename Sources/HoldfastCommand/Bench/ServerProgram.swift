@@ -1,7 +1,7 @@
 import Foundation
 import Holdfast
 
-/// `holdfast serve` of this very program as a process of its own, so that its memory is its own.
+/// `holdfast serve` of this program as a separate process, so that its memory can be measured.
 final class ServerProgram {
   let port: UInt16
   private let process = Process()
@@ -25,7 +25,7 @@ final class ServerProgram {
     self.port = port
   }
 
-  /// The memory that it has in use, in bytes.
+  /// The resident memory in bytes.
   func memory() throws -> Double {
     let status = try String(contentsOfFile: "/proc/\(process.processIdentifier)/status", encoding: .utf8)
     guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmRSS:") }),

@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastServer
 
-/// `holdfast zones`: lists zones, and gives users roles in them.
+/// `holdfast zones`: lists zones, and grants users roles in them.
 enum ZonesCommand: Subcommand {
   static let form = CommandForm(
     name: "zones", summary: "Lists zones, or makes a user a member of one.",
@@ -24,7 +24,7 @@ enum ZonesCommand: Subcommand {
   }
 }
 
-/// `holdfast conflicts`: lists concurrent edits.
+/// `holdfast conflicts`: lists conflicting edits.
 enum ConflictsCommand: Subcommand {
   static let form = CommandForm(
     name: "conflicts", summary: "Lists concurrent edits, newest first, with both values.",
@@ -66,7 +66,7 @@ enum DoctorCommand: Subcommand {
   }
 }
 
-/// Prints a listing with its columns one under the other. What users have typed must not steer the operator's terminal.
+/// Prints a table. Text from users must not control the operator's terminal, so it is escaped.
 func show(_ given: Administration.Listing) {
   let listing = (columns: given.columns, rows: given.rows.map { $0.map(\.shown) })
   let widths = listing.columns.indices.map { column in

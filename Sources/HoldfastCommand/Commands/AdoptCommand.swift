@@ -1,6 +1,6 @@
 import HoldfastServer
 
-/// `holdfast schema adopt`: a schema for tables that a PostgreSQL database has already, and what goes with it.
+/// `holdfast schema adopt`: proposes a schema for the existing tables of a PostgreSQL database, and installs or removes Holdfast there.
 enum AdoptCommand {
   static let options: [CommandForm.Option] = [
     .init(name: "tables", value: "A,B", help: "adopt: the tables to propose; all unless given"),

@@ -15,7 +15,7 @@ enum BackupCommand: Subcommand {
   }
 }
 
-/// `holdfast restore`: makes a database of a backup.
+/// `holdfast restore`: restores a database from a backup.
 enum RestoreCommand: Subcommand {
   static let form = CommandForm(
     name: "restore", summary: "Restores a backup. Devices then upload what the backup is missing.",

@@ -2,7 +2,7 @@ import Glibc
 import HoldfastCore
 import HoldfastServer
 
-/// `holdfast users`: lists accounts, gives a user another password, takes data out, and erases.
+/// `holdfast users`: lists accounts, sets passwords, exports data and erases users.
 enum UsersCommand: Subcommand {
   static let form = CommandForm(
     name: "users",
@@ -35,7 +35,7 @@ enum UsersCommand: Subcommand {
         throw UsageError("--format is jsonl or csv.")
       }
       guard mkdir(words[2], 0o700) == 0 else { throw FileError(words[2], "made") }
-      // Of a failure before the first byte nothing is left.
+      // Removes the folder if the export fails before its first byte. Otherwise the folder is not empty, and rmdir does nothing.
       defer { rmdir(words[2]) }
       let count = try Administration(options.location).export(words[1], as: format) { file, bytes in
         try appendToFile("\(words[2])/\(file)", bytes)
@@ -62,7 +62,7 @@ enum UsersCommand: Subcommand {
     return 1
   }
 
-  /// A line of the standard input; what is typed at a terminal is not shown.
+  /// A line of standard input, not echoed on a terminal.
   private static func readSecret(_ prompt: String) -> String? {
     var before = termios()
     guard tcgetattr(0, &before) == 0 else { return readLine() }
@@ -75,7 +75,7 @@ enum UsersCommand: Subcommand {
   }
 }
 
-/// `holdfast devices`: lists devices, revokes them, and has them resync.
+/// `holdfast devices`: lists devices, revokes them, and makes them resync.
 enum DevicesCommand: Subcommand {
   static let form = CommandForm(
     name: "devices",
@@ -105,7 +105,7 @@ enum DevicesCommand: Subcommand {
     return 0
   }
 
-  /// The devices that are to be reset.
+  /// The devices to reset.
   private static func selection(_ options: Options) throws -> DeviceSelection {
     let chosen: [DeviceSelection] =
       options.arguments.dropFirst().map { .device($0) } + (options["user"].map { [.user($0)] } ?? [])
@@ -117,7 +117,7 @@ enum DevicesCommand: Subcommand {
   }
 }
 
-/// `holdfast tokens`: makes, lists and revokes service tokens.
+/// `holdfast tokens`: creates, lists and revokes service tokens.
 enum TokensCommand: Subcommand {
   static let form = CommandForm(
     name: "tokens", summary: "Makes, lists and revokes the tokens of back-end programs.",

@@ -1,4 +1,4 @@
-/// `holdfast init`: an example to begin with.
+/// `holdfast init`: writes an example schema.
 enum InitCommand: Subcommand {
   static let form = CommandForm(
     name: "init", summary: "Writes an example schema: lists with items.", arguments: "[FILE]",
@@ -12,7 +12,7 @@ enum InitCommand: Subcommand {
     return 0
   }
 
-  /// The schema of lists that are shared, with the items on them.
+  /// The example schema: shared lists with items.
   static let example = """
     {
       "holdfast": 1,

@@ -1,7 +1,7 @@
 import Glibc
 import HoldfastServer
 
-/// `holdfast purge`: one pass over what may be purged.
+/// `holdfast purge`: one retention pass.
 enum PurgeCommand: Subcommand {
   static let form = CommandForm(
     name: "purge",
@@ -31,7 +31,7 @@ enum PurgeCommand: Subcommand {
   }
 }
 
-/// Lets time go by, so that servers on the same database are not kept waiting.
+/// Sleeps, so that servers on the same database can write.
 func pause(_ duration: Duration) {
   let (seconds, attoseconds) = duration.components
   var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
@@ -39,7 +39,7 @@ func pause(_ duration: Duration) {
 }
 
 extension [CommandForm.Option] {
-  /// How long is kept what somebody may still need.
+  /// The options for retention times.
   static var retention: [CommandForm.Option] {
     [
       .init(
@@ -54,7 +54,7 @@ extension [CommandForm.Option] {
 }
 
 extension Options {
-  /// What the options say of how long is kept what.
+  /// The retention times.
   var retention: Retention {
     get throws(UsageError) {
       var retention = Retention()

@@ -2,7 +2,7 @@ import HoldfastSQLiteStore
 import HoldfastCore
 import HoldfastServer
 
-/// `holdfast schema`: checks a schema, and prints what is made of it.
+/// `holdfast schema`: checks a schema, and prints it or the tables made from it.
 enum SchemaCommand: Subcommand {
   static let form = CommandForm(
     name: "schema",

@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastServer
 
-/// `holdfast schema diff`: what a change of the schema does to whom, before it is made.
+/// `holdfast schema diff`: reports the effects of a schema change before it is made.
 enum SchemaDiff {
   static let options: [CommandForm.Option] = [
     .init(name: "drop", value: nil, help: "prune: drop what is listed, for good")

@@ -3,7 +3,7 @@ import HoldfastCurl
 import HoldfastHTTP
 import HoldfastServer
 
-/// Who is believed to be who, as the command line says it.
+/// The options for sign-in and identity providers.
 extension ServeCommand {
   static var identity: [CommandForm.Option] {
     [
@@ -101,7 +101,7 @@ extension ServeCommand {
     return .seconds(days * 86_400)
   }
 
-  /// Reads a file, or asks an address.
+  /// Returns a function that reads a file or fetches a URL.
   private static func source(_ text: String) -> @Sendable () -> [UInt8]? {
     guard text.hasPrefix("http://") || text.hasPrefix("https://"), let url = URL(string: text) else {
       return { try? readFile(text) }

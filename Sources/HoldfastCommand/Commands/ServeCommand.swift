@@ -2,7 +2,7 @@ import Foundation
 import HoldfastCore
 import HoldfastServer
 
-/// `holdfast serve`: the server.
+/// `holdfast serve`: runs the server.
 enum ServeCommand: Subcommand {
   static let form = CommandForm(
     name: "serve", summary: "Runs the sync server until SIGTERM or SIGINT.",
@@ -108,7 +108,7 @@ enum ServeCommand: Subcommand {
   }
 
   private static func heartbeat(_ text: String) throws(UsageError) -> Duration {
-    // Double takes hexadecimal digits and names of numbers, too.
+    // Double would also parse hexadecimal numbers, infinity and NaN.
     guard text.utf8.allSatisfy({ $0 == UInt8(ascii: ".") || (0x30...0x39).contains($0) }),
       let seconds = Double(text),
       (0.1...600).contains(seconds)

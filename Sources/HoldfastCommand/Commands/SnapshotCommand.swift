@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastServer
 
-/// `holdfast snapshot`: writes a file that an app ships.
+/// `holdfast snapshot`: writes a snapshot file for an app to ship.
 enum SnapshotCommand: Subcommand {
   static let form = CommandForm(
     name: "snapshot", summary: "Writes zones as one SQLite file that a device opens as its own.",

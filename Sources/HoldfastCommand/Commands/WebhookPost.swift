@@ -3,7 +3,8 @@ import HoldfastCurl
 import HoldfastServer
 
 extension WebhookConfiguration {
-  /// Calls a program over HTTP, and gives it ten seconds. A redirect is an answer like any other: what is signed for one address goes to no other.
+  /// Calls a program over HTTP, with a time limit of ten seconds. Redirects are not followed: a request signed for one address must not
+  /// reach another.
   static func over(http url: URL, secret: [UInt8]) -> WebhookConfiguration {
     let client = HTTPClient(.brief)
     return WebhookConfiguration(secret: secret) { delivery in
@@ -16,7 +17,7 @@ extension WebhookConfiguration {
 }
 
 extension HTTPClientLimits {
-  /// For what answers at once, in few bytes.
+  /// Limits for short answers that arrive immediately.
   static let brief = HTTPClientLimits(
     connectTimeout: .seconds(10), idleTimeout: nil, totalTimeout: .seconds(10), bodyLimit: 1 << 20)
 }

@@ -12,12 +12,12 @@ final class LoadConnection {
   let number: Int
   let descriptor: Int32
   private(set) var sentAt: UInt64 = 0
-  /// Whether a request was sent whose answer has not come.
+  /// Whether an answer is outstanding.
   private(set) var isWaiting = false
 
   private var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
   private var filled = 0
-  /// Status, where the body starts and where it ends, once the header is complete.
+  /// The status, and the start and end of the body, once the head is complete.
   private var head: (status: Int, bodyStart: Int, end: Int)?
 
   init(number: Int, address: String, port: UInt16) throws {
@@ -45,7 +45,7 @@ final class LoadConnection {
     buffer.deallocate()
   }
 
-  /// Sends a request whole; false if the connection has failed.
+  /// Sends a whole request; false if the connection has failed.
   func send(_ request: [UInt8], at time: UInt64) -> Bool {
     sentAt = time
     (filled, head) = (0, nil)
@@ -61,7 +61,7 @@ final class LoadConnection {
     return true
   }
 
-  /// Takes what has come.
+  /// Receives the available bytes.
   func receive() -> Received {
     if filled == buffer.count { grow(to: 2 * buffer.count) }
     let count = recv(
@@ -87,7 +87,7 @@ final class LoadConnection {
 
   private struct NotHTTP: Error {}
 
-  /// Status and Content-Length, or nil while the header is incomplete.
+  /// The status and Content-Length; nil while the head is incomplete.
   private func parseHead() throws -> (status: Int, bodyStart: Int, end: Int)? {
     let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<filled])
     guard let base = bytes.baseAddress else { return nil }

@@ -1,20 +1,19 @@
 import Glibc
 
-/// Measures an HTTP/1.1 server: keeps a number of connections busy, each with one request at a time, from one thread
-/// at a cost of a few microseconds a request. It reads of an answer only what it needs: the status and the
-/// Content-Length, which every answer must have.
+/// Measures an HTTP/1.1 server. One thread keeps a number of connections busy, each with one request at a time, at a cost of a few
+/// microseconds per request. Of an answer it parses only the status and the Content-Length, which every answer must have.
 struct LoadGenerator {
-  /// What was measured.
+  /// The result of a measurement.
   struct Result: Sendable, Equatable {
-    /// Answers that came.
+    /// The number of answers.
     var requests = 0
-    /// Of these, the ones whose status is neither 2xx nor 304, and requests whose connection failed or was closed.
+    /// The number of answers with a status other than 2xx and 304, and of requests whose connection failed or was closed.
     var errors = 0
-    /// From the first request to the last answer.
+    /// The time from the first request to the last answer.
     var elapsed = Duration.zero
-    /// Half of the answers came within this time of their request.
+    /// The median latency.
     var p50 = Duration.zero
-    /// 99 of 100 answers came within this time of their request.
+    /// The 99th percentile of the latency.
     var p99 = Duration.zero
 
     /// Answers per second.
@@ -24,7 +23,7 @@ struct LoadGenerator {
     }
   }
 
-  /// The system refused: a connection could not be opened.
+  /// The system refused to open a connection.
   struct Failure: Error, CustomStringConvertible {
     var doing: String
     var systemError = errno
@@ -32,21 +31,21 @@ struct LoadGenerator {
     var description: String { "\(doing): \(String(cString: strerror(systemError)))" }
   }
 
-  /// The server's IP address; IPv4 or IPv6, no name.
+  /// The server's IP address, IPv4 or IPv6; not a name.
   var address = "127.0.0.1"
   /// The server's port.
   var port: UInt16
-  /// How many connections, each with one request in flight.
+  /// The number of connections, each with one request in flight.
   var connections: Int
-  /// How many requests to send in all.
+  /// The total number of requests.
   var requests: Int
-  /// When to stop sending even if fewer were sent.
+  /// The time after which no more requests are sent.
   var timeLimit: Duration
 
-  /// Runs until all requests are answered, or until the time is over.
+  /// Runs until all requests are answered, or the time is over.
   ///
-  /// - Parameter nextRequest: makes a connection's next request, whole, from the body of its answer before (nil at
-  ///   first; valid during the call). An empty one ends the connection's work. Called on this thread.
+  /// - Parameter nextRequest: returns a connection's next request, given the body of its previous answer (nil at first; valid during the
+  ///   call). An empty request ends the connection's work. Called on this thread.
   func run(
     _ nextRequest: (_ connection: Int, _ previousResponseBody: UnsafeRawBufferPointer?) -> [UInt8]
   ) throws -> Result {
@@ -79,7 +78,7 @@ struct LoadGenerator {
     }
 
     for client in clients { send(client, after: nil) }
-    // poll, not epoll: Glibc's module lacks it, and for some hundred connections the two cost the same.
+    // poll instead of epoll: Glibc's module lacks epoll, and for some hundred connections both cost the same.
     var polled = clients.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
     while inFlight > 0, now < end {
       poll(&polled, nfds_t(polled.count), Int32(clamping: (end - now) / 1_000_000 + 1))
@@ -94,7 +93,7 @@ struct LoadGenerator {
           if !(200...299).contains(status), status != 304 { result.errors += 1 }
           send(client, after: body)
         case .failed:
-          // No longer asked for, or it would be ready for ever.
+          // No longer polled; otherwise it would always be ready.
           polled[index].fd = -1
           if client.isWaiting {
             inFlight -= 1

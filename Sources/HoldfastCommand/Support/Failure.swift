@@ -1,4 +1,4 @@
-/// A failure that is told as it is.
+/// An error whose description is the whole message.
 struct Failure: Error, CustomStringConvertible {
   let description: String
 

@@ -1,7 +1,7 @@
 import Glibc
 import HoldfastCore
 
-/// A failure with a file, for a person.
+/// An error of a file operation, with a message for people.
 struct FileError: Error, CustomStringConvertible {
   let description: String
 
@@ -25,7 +25,7 @@ func readFile(_ path: String) throws -> [UInt8] {
   }
 }
 
-/// Writes a file that must not be there yet.
+/// Writes a new file. It must not exist.
 func writeNewFile(_ path: String, _ bytes: [UInt8]) throws {
   let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
   guard descriptor >= 0 else {
@@ -35,7 +35,7 @@ func writeNewFile(_ path: String, _ bytes: [UInt8]) throws {
   guard write(descriptor, bytes, bytes.count) == bytes.count else { throw FileError(path, "written") }
 }
 
-/// Writes to the end of a file, which only its owner may read.
+/// Appends to a file that only its owner may read.
 func appendToFile(_ path: String, _ bytes: [UInt8]) throws {
   let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
   guard descriptor >= 0 else { throw FileError(path, "written") }

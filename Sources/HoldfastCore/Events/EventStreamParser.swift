@@ -1,41 +1,41 @@
-/// Reads a stream of Server-Sent Events as its bytes come.
+/// Parses a stream of Server-Sent Events incrementally.
 ///
-/// Source: the HTML standard, section 9.2.6, "Interpreting an event stream". Lines and events have a bound; bytes that are no UTF-8 become
+/// Source: the HTML standard, section 9.2.6, "Interpreting an event stream". Lines and events have a size limit. Invalid UTF-8 becomes
 /// U+FFFD.
 public struct EventStreamParser: Sendable {
-  /// A line or an event is longer than is taken.
+  /// A line or an event exceeds its limit.
   public struct TooLong: Error, Sendable, Hashable {}
 
-  /// The longest line that is taken, in bytes: 64 KiB.
+  /// The maximum length of a line in bytes: 64 KiB.
   public static let lineLimit = 64 << 10
-  /// The most data of one event that is taken, in bytes: 1 MiB.
+  /// The maximum data of one event in bytes: 1 MiB.
   public static let dataLimit = 1 << 20
 
-  /// The id to come back with: of the last block of lines that was whole, or an earlier one where that had none.
+  /// The id to send as Last-Event-ID: that of the last complete block, or of an earlier one if it had none.
   public private(set) var lastEventID = ""
-  /// The time before coming back, in milliseconds, that the stream said last; nil when it has said none.
+  /// The last reconnection time in milliseconds; nil if the stream sent none.
   public private(set) var retryMilliseconds: Int?
 
   private var line: [UInt8] = []
-  /// The last byte was a carriage return: a line feed that follows belongs to it.
+  /// Whether the last byte was a carriage return. A line feed after it belongs to the same line end.
   private var isAfterReturn = false
   private var isFirstLine = true
   private var type = ""
   private var data: String?
   private var id = ""
 
-  /// A parser at the beginning of a stream.
+  /// Creates a parser at the beginning of a stream.
   ///
-  /// - Parameter lastEventID: the id that the stream was asked for with.
+  /// - Parameter lastEventID: the Last-Event-ID of the request.
   public init(lastEventID: String = "") {
     self.lastEventID = lastEventID
     id = lastEventID
   }
 
-  /// Takes what has come.
+  /// Parses the next bytes.
   ///
-  /// - Returns: the events that became whole with it.
-  /// - Throws: `TooLong`; the parser must not be used any more.
+  /// - Returns: the events completed by these bytes.
+  /// - Throws: `TooLong`; the parser is unusable afterwards.
   public mutating func receive(_ bytes: some Sequence<UInt8>) throws(TooLong) -> [ServerSentEvent] {
     var events: [ServerSentEvent] = []
     for byte in bytes {
@@ -63,7 +63,7 @@ public struct EventStreamParser: Sendable {
     let colon = text.firstIndex(of: UInt8(ascii: ":")) ?? text.endIndex
     var value = text[colon...].dropFirst()
     if value.first == UInt8(ascii: " ") { value = value.dropFirst() }
-    // A line that begins with a colon is a comment: its field has no name.
+    // A line that begins with a colon is a comment: its field name is empty.
     try take(String(decoding: text[..<colon], as: UTF8.self), value)
     return nil
   }
@@ -87,7 +87,7 @@ public struct EventStreamParser: Sendable {
     }
   }
 
-  /// The end of a block of lines: an event, if it has data.
+  /// Ends a block: returns an event if the block has data.
   private mutating func dispatch() -> ServerSentEvent? {
     lastEventID = id
     defer { (type, data) = ("", nil) }

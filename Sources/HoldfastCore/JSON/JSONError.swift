@@ -3,7 +3,7 @@
 /// The description names the fault and the byte, never the text itself, so that it can go into a log.
 /// Source: RFC 8259.
 public struct JSONError: Error, Hashable, Sendable {
-  /// What is wrong; compare with the constants, new ones may be added.
+  /// The kind of fault. Compare it with the constants; new ones may be added.
   public struct Code: Hashable, Sendable {
     enum Fault: Hashable, Sendable {
       case emptyInput, byteOrderMark, unexpectedEnd, unexpectedByte, typeMismatch, invalidNumber
@@ -18,7 +18,7 @@ public struct JSONError: Error, Hashable, Sendable {
     public static let byteOrderMark = Self(fault: .byteOrderMark)
     /// The input ends inside a value.
     public static let unexpectedEnd = Self(fault: .unexpectedEnd)
-    /// A byte stands where the grammar has no place for it.
+    /// The grammar does not allow a byte at its position.
     public static let unexpectedByte = Self(fault: .unexpectedByte)
     /// The value is well begun, but of another kind than the one asked for.
     public static let typeMismatch = Self(fault: .typeMismatch)
@@ -46,11 +46,11 @@ public struct JSONError: Error, Hashable, Sendable {
     public static let abandoned = Self(fault: .abandoned)
   }
 
-  /// What is wrong.
+  /// The kind of fault.
   public let code: Code
-  /// The byte, counted from 0, at which it was noticed.
+  /// The offset of the offending byte, from 0.
   public let offset: Int
-  /// The kind of value asked for, when the code is `typeMismatch`.
+  /// The expected kind of value, if the code is `typeMismatch`.
   public let expected: JSONKind?
 
   init(_ code: Code, offset: Int, expected: JSONKind? = nil) {
@@ -61,7 +61,7 @@ public struct JSONError: Error, Hashable, Sendable {
 }
 
 extension JSONError: CustomStringConvertible {
-  /// A sentence for a person; holds nothing of the text that was read.
+  /// A sentence for people. It contains nothing of the parsed text.
   public var description: String {
     "\(sentence) at byte \(offset)"
   }

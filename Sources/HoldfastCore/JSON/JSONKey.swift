@@ -1,16 +1,16 @@
-/// A member's name as the reader meets it: compared with known names without allocating.
+/// The name of a member during parsing. It compares with known names without allocation.
 ///
-/// Valid until the `JSONReader.read` that made it returns; keep `string` instead for longer.
+/// Valid until the `JSONReader.read` that created it returns. Use `string` to keep it longer.
 public struct JSONKey {
   let start: UnsafePointer<UInt8>
   let count: Int
 
-  /// The name's UTF-8 bytes, escapes resolved; valid as long as the key is.
+  /// The name's UTF-8 bytes with escapes resolved, valid during the lifetime of the key.
   public var bytes: UnsafeBufferPointer<UInt8> {
     UnsafeBufferPointer(start: start, count: count)
   }
 
-  /// The name as a string of its own.
+  /// A copy of the name.
   public var string: String {
     String(decoding: bytes, as: UTF8.self)
   }
@@ -27,18 +27,18 @@ public struct JSONKey {
     return equalBytes(start, other, count)
   }
 
-  /// Whether the name is `name`; costs no allocation.
+  /// Whether the name is `name`. Does not allocate.
   public static func == (key: JSONKey, name: StaticString) -> Bool {
     name.hasPointerRepresentation && key.count == name.utf8CodeUnitCount
       && equalBytes(key.start, name.utf8Start, key.count)
   }
 
-  /// Lets a `switch` over a key have literal cases; costs no allocation.
+  /// Supports literal cases in a `switch` over a key. Does not allocate.
   public static func ~= (name: StaticString, key: JSONKey) -> Bool {
     key == name
   }
 
-  /// Tells most keys apart: their length, first and last bytes. Equal keys have equal signatures.
+  /// A cheap hash of the length and the first and last bytes. Equal keys have equal signatures.
   var signature: UInt64 {
     let factor: UInt64 = 0x9E37_79B9_7F4A_7C15
     if count >= 8 {
@@ -60,7 +60,7 @@ extension JSONKey: Hashable {
     left.count == right.count && equalBytes(left.start, right.start, left.count)
   }
 
-  /// Feeds the bytes to `hasher`, whose seed an attacker doesn't know.
+  /// Hashes the bytes with the hasher's random seed, so that an attacker can't construct collisions.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(bytes: UnsafeRawBufferPointer(bytes))
   }

@@ -1,10 +1,9 @@
-/// The keys of the objects that are open at the moment, to notice one that comes twice.
+/// The keys of the open objects, for the detection of duplicates.
 ///
-/// An object's first 64 keys are compared one by one through a 64-bit signature: for the small objects of
-/// the wire that is the fastest. Beyond them a seeded hash set takes over, so that n keys cost O(n)
-/// and an attacker can't choose keys that collide.
+/// An object's first 64 keys are compared one by one through a 64-bit signature, which is fastest for small objects. Beyond 64, a seeded
+/// hash set takes over: n keys cost O(n), and an attacker can't construct collisions.
 struct JSONKeyStack: ~Copyable {
-  /// One open object: where its keys begin on the stack, and its set once they are many.
+  /// An open object: the start of its keys on the stack, and the set once it has many.
   struct Frame {
     let start: Int
     var many: Set<JSONKey>?
@@ -20,7 +19,7 @@ struct JSONKeyStack: ~Copyable {
   private var entries: UnsafeMutablePointer<Entry>
   private var capacity = 32
   private var count = 0
-  /// Keys that had escapes, unescaped: they live as long as the reader, since a key points into them.
+  /// The unescaped bytes of keys with escapes. They live as long as the reader, because keys point into them.
   private var unescaped: [UnsafeMutablePointer<UInt8>] = []
 
   init() {
@@ -32,17 +31,17 @@ struct JSONKeyStack: ~Copyable {
     for bytes in unescaped { bytes.deallocate() }
   }
 
-  /// Begins the keys of one more object.
+  /// Begins another object.
   func open() -> Frame {
     Frame(start: count, many: nil)
   }
 
-  /// Purges the keys of the innermost object.
+  /// Removes the keys of the innermost object.
   mutating func close(_ frame: Frame) {
     count = frame.start
   }
 
-  /// Adds a key to the innermost object; false when it is already there.
+  /// Adds a key to the innermost object; false if it is a duplicate.
   mutating func insert(_ key: JSONKey, into frame: inout Frame) -> Bool {
     if frame.many != nil {
       return frame.many?.insert(key).inserted ?? false
@@ -60,7 +59,7 @@ struct JSONKeyStack: ~Copyable {
     return true
   }
 
-  /// Keeps a copy of `bytes` for as long as the reader lives, and answers the key that points to it.
+  /// Copies `bytes` for the lifetime of the reader, and returns a key that points to the copy.
   mutating func own(_ bytes: [UInt8]) -> JSONKey {
     let copy = UnsafeMutablePointer<UInt8>.allocate(capacity: bytes.count + 1)
     for (index, byte) in bytes.enumerated() { (copy + index).initialize(to: byte) }

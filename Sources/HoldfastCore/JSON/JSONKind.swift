@@ -15,7 +15,7 @@ public enum JSONKind: Hashable, Sendable {
   /// `null`.
   case null
 
-  /// The kind of a value that begins with `byte`, or nil when no value does.
+  /// The kind of a value that begins with `byte`; nil if no value begins with it.
   init?(firstByte byte: UInt8) {
     switch byte {
     case UInt8(ascii: "\""): self = .string

@@ -1,4 +1,4 @@
-/// Merges a patch into a value of JSON, member by member. What neither touches keeps its bytes, and so its numbers.
+/// Merges a patch into a JSON value. Members outside the patch keep their bytes, and so the exact form of their numbers.
 ///
 /// Source: RFC 7396.
 public enum JSONMergePatch {
@@ -6,9 +6,9 @@ public enum JSONMergePatch {
   ///
   /// - Parameters:
   ///   - patch: a JSON text.
-  ///   - target: the JSON text that is there; nil for none.
-  /// - Returns: the value that results, as JSON.
-  /// - Throws: ``JSONError`` when one of them is no JSON, or nests deeper than 64.
+  ///   - target: the current JSON text; nil for none.
+  /// - Returns: the resulting JSON.
+  /// - Throws: ``JSONError`` if one of them is invalid JSON, or nested deeper than 64.
   public static func apply(_ patch: [UInt8], to target: [UInt8]?) throws -> [UInt8] {
     guard try kind(of: patch) == .object else { return patch }
     var merged = JSONWriter(capacity: patch.count + (target?.count ?? 0))
@@ -21,11 +21,11 @@ public enum JSONMergePatch {
     let value: [UInt8]
   }
 
-  /// Writes what an object, the patch, makes of a value.
+  /// Writes the result of applying an object, the patch, to a value.
   private static func write(_ patch: [UInt8], over target: [UInt8]?, to writer: inout JSONWriter) throws {
     let changes = try members(of: patch)
     let there = try target.map { try kind(of: $0) == .object ? members(of: $0) : [] } ?? []
-    // Names are the same when their bytes are; `String` compares them by what they look like.
+    // Names are compared by bytes; `String` would compare them by canonical equivalence.
     var places: [[UInt8]: Int] = [:]
     for (place, change) in changes.enumerated() { places[Array(change.name.utf8)] = place }
     var isDone = Array(repeating: false, count: changes.count)

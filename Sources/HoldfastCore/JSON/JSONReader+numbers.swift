@@ -6,7 +6,7 @@ public enum JSONNumber: Hashable, Sendable {
   case real(Double)
 }
 
-/// A number that keeps to the grammar: where it stands, and its digits as far as they fit.
+/// A scanned number that is valid: its position, and its digits up to the limit.
 struct JSONNumberScan {
   let start: Int
   var end = 0
@@ -15,7 +15,7 @@ struct JSONNumberScan {
   /// The first 19 significant digits; all of them when `isExact`.
   var mantissa: UInt64 = 0
   var digits = 0
-  /// The power of ten that `mantissa` is to be multiplied with.
+  /// The power of ten that scales `mantissa`.
   var exponent: Int64 = 0
 
   var isExact: Bool { digits <= 19 }
@@ -40,14 +40,14 @@ extension JSONReader {
     return value
   }
 
-  /// Reads any number as the double nearest to it (ties to even), as RFC 8259 section 6 expects.
+  /// Reads any number as the nearest double (ties to even), as RFC 8259 section 6 expects.
   ///
   /// - Throws: ``JSONError``: `typeMismatch`, `invalidNumber`, or `numberOutOfRange` beyond the finite doubles.
   public mutating func readDouble() throws(JSONError) -> Double {
     try double(try scanNumber())
   }
 
-  /// Reads any number: as an integer when it is written as one and fits into 64 bits, else as a double.
+  /// Reads any number: as an integer if it is written as one and fits into 64 bits, otherwise as a double.
   ///
   /// - Throws: ``JSONError``: `typeMismatch`, `invalidNumber`, or `numberOutOfRange` beyond the finite doubles.
   public mutating func readNumber() throws(JSONError) -> JSONNumber {
@@ -56,7 +56,7 @@ extension JSONReader {
     return .real(try double(scan))
   }
 
-  /// Checks the next number and takes it.
+  /// Validates and consumes the next number.
   mutating func scanNumber() throws(JSONError) -> JSONNumberScan {
     let first = try nextByte()
     guard first == UInt8(ascii: "-") || isDigit(first) else { throw mismatch(.number) }
@@ -122,8 +122,8 @@ extension JSONReader {
     return scan.mantissa <= 1 << 63 ? Int64(truncatingIfNeeded: 0 &- scan.mantissa) : nil
   }
 
-  /// Digits and power of ten that are both exact as doubles make one correctly rounded operation (Clinger 1990);
-  /// the rest is left to the standard library, which rounds correctly too.
+  /// If digits and power of ten are both exact doubles, one operation is correctly rounded (Clinger 1990). Other numbers use the standard
+  /// library, which rounds correctly too.
   private mutating func double(_ scan: JSONNumberScan) throws(JSONError) -> Double {
     if scan.mantissa == 0 { return scan.isNegative ? -0.0 : 0.0 }
     if scan.isExact, scan.mantissa <= 1 << 53, scan.exponent >= -22, scan.exponent <= 22 {

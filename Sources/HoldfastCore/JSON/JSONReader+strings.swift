@@ -1,4 +1,4 @@
-/// A string's bytes between the quotes, checked but with its escapes still in it.
+/// The bytes of a string between the quotes, validated, with escapes unresolved.
 struct JSONStringSlice {
   let start: Int
   let end: Int
@@ -13,11 +13,11 @@ extension JSONReader {
     try stringValue { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// Reads a string and lends its UTF-8 bytes, escapes resolved: those of the buffer itself when it has no escapes.
+  /// Reads a string and passes its UTF-8 bytes, with escapes resolved, to `body`. Without escapes they are in the input buffer itself.
   ///
-  /// - Parameter body: is given the bytes, valid until it returns.
-  /// - Returns: what `body` returned.
-  /// - Throws: ``JSONError`` when the next value isn't a string, or breaks a rule; else what `body` throws.
+  /// - Parameter body: receives the bytes, which are valid until it returns.
+  /// - Returns: the result of `body`.
+  /// - Throws: ``JSONError`` if the next value is no string or is invalid; otherwise the error of `body`.
   @inlinable
   public mutating func readStringBytes<Result>(
     _ body: (UnsafeBufferPointer<UInt8>) throws -> Result
@@ -26,7 +26,7 @@ extension JSONReader {
     return try scratch.withUnsafeBufferPointer { try body($0) }
   }
 
-  /// Takes a string: its bytes when it has no escapes, else nil, and its unescaped bytes are in `scratch`.
+  /// Consumes a string. Returns its bytes if it has no escapes; otherwise returns nil and puts the unescaped bytes into `scratch`.
   @usableFromInline
   mutating func plainStringBytes() throws(JSONError) -> UnsafeBufferPointer<UInt8>? {
     guard try nextByte() == UInt8(ascii: "\"") else { throw mismatch(.string) }
@@ -51,7 +51,7 @@ extension JSONReader {
     return keys.own(scratch)
   }
 
-  /// Checks the string whose opening quote is the next byte, and takes it.
+  /// Validates and consumes the string that begins with the next byte.
   mutating func scanString() throws(JSONError) -> JSONStringSlice {
     let start = index &+ 1
     var place = start
@@ -85,7 +85,7 @@ extension JSONReader {
     }
   }
 
-  /// Checks the escape whose backslash is at `place`; answers where it ends.
+  /// Validates the escape whose backslash is at `place`, and returns its end.
   private mutating func endOfEscape(at place: Int) throws(JSONError) -> Int {
     guard place &+ 1 < count else { throw fail(.unexpectedEnd, at: count) }
     switch base[place &+ 1] {
@@ -130,7 +130,7 @@ func hexadecimalValue(_ byte: UInt8) -> UInt32? {
 }
 
 extension JSONReader {
-  /// Puts the bytes of a checked string into `scratch`, its escapes resolved.
+  /// Resolves the escapes of a validated string into `scratch`.
   mutating func unescape(_ slice: JSONStringSlice) {
     scratch.removeAll(keepingCapacity: true)
     scratch.reserveCapacity(slice.end &- slice.start)
@@ -153,7 +153,7 @@ extension JSONReader {
     }
   }
 
-  /// Appends the character of one `\u` escape or a pair of them; answers where it ends.
+  /// Appends the character of one `\u` escape or a pair of them, and returns the end.
   private mutating func unescapeCodeUnits(at place: Int, before end: Int) -> Int {
     var next = place &+ 6
     var scalar = checkedCodeUnit(at: place, before: end)

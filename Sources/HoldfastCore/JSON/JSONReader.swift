@@ -1,13 +1,11 @@
-/// A strict pull reader of one JSON value in a borrowed buffer of UTF-8 bytes; builds no tree.
+/// A strict pull parser of one JSON value in a borrowed UTF-8 buffer. It builds no tree.
 ///
-/// Each `read…` takes the next value and throws a ``JSONError`` when it isn't there, isn't of that kind or breaks the
-/// grammar. Strict means: RFC 8259 to the letter, plus no byte order mark, no invalid UTF-8, no lone
-/// surrogate, no key twice in an object, nothing after the value, also inside values that are skipped.
-/// No input traps, and none costs more than time linear in its length.
+/// Each `read…` consumes the next value. It throws a ``JSONError`` if the value is missing, of another kind, or invalid. Strict means RFC
+/// 8259 without extensions, and also: no byte order mark, no invalid UTF-8, no lone surrogate, no duplicate key in an object, nothing after
+/// the value. Skipped values are checked too. No input traps, and every input takes linear time.
 ///
-/// After an error the reader is spent: whatever is asked of it then throws the first error again, so that a
-/// swallowed error can't turn into a misread text. A reader lives inside ``read(_:maximumDepth:_:)-(UnsafeBufferPointer<UInt8>,_,_)``
-/// and on the thread that called it.
+/// After an error, every further call throws the first error again, so that a swallowed error can't cause a misread text. A reader is valid
+/// inside ``read(_:maximumDepth:_:)-(UnsafeBufferPointer<UInt8>,_,_)``, on the calling thread.
 ///
 /// Source: RFC 8259.
 public struct JSONReader: ~Copyable {
@@ -20,10 +18,10 @@ public struct JSONReader: ~Copyable {
   @usableFromInline var scratch: [UInt8] = []
   var failure: JSONError?
 
-  /// The largest limit of depth; what is asked above it counts as this. It bounds the stack that nesting takes.
+  /// The largest depth limit; greater limits are reduced to it. It bounds the stack that nesting takes.
   public static let largestDepth = 256
 
-  /// The offset of the next unread byte, from 0; the number of bytes after an error.
+  /// The offset of the next unread byte, from 0; the size of the buffer after an error.
   public var offset: Int { index }
 
   init(base: UnsafePointer<UInt8>, count: Int, maximumDepth: Int) {
@@ -65,7 +63,7 @@ public struct JSONReader: ~Copyable {
     try expectLiteral("null")
   }
 
-  /// Reads the next value if it is `null`; otherwise answers false and leaves it unread.
+  /// Reads the next value if it is `null`; otherwise returns false and leaves it unread.
   ///
   /// - Throws: ``JSONError`` when no value begins here.
   public mutating func readNullIfPresent() throws(JSONError) -> Bool {
@@ -86,7 +84,7 @@ public struct JSONReader: ~Copyable {
     }
   }
 
-  /// The next byte that isn't white space, left unread.
+  /// The next byte that isn't white space. It stays unread.
   @inline(__always)
   mutating func nextByte() throws(JSONError) -> UInt8 {
     skipWhitespace()
@@ -105,13 +103,13 @@ public struct JSONReader: ~Copyable {
     index &+= length
   }
 
-  /// The error for a value that isn't of the kind asked for, or isn't a value at all.
+  /// The error for a value of another kind, or for a byte that begins no value.
   mutating func mismatch(_ expected: JSONKind) -> JSONError {
     guard index < count, JSONKind(firstByte: base[index]) != nil else { return fail(.unexpectedByte) }
     return fail(.typeMismatch, expected: expected)
   }
 
-  /// Spends the reader: this error, or the one that came before it, is all it says from now on.
+  /// Invalidates the reader. Records the first error, which all later calls throw.
   @inline(never)
   mutating func fail(_ code: JSONError.Code, at offset: Int? = nil, expected: JSONKind? = nil) -> JSONError {
     if let failure { return failure }
@@ -125,10 +123,9 @@ public struct JSONReader: ~Copyable {
 extension JSONReader {
   /// Reads an object, member by member in the order of the text.
   ///
-  /// - Parameter body: is given each key, and takes its value from the reader; a value that it leaves unread is
-  ///   skipped, and checked. What it throws ends the reading.
-  /// - Throws: ``JSONError`` when the next value isn't an object, breaks the grammar, nests too deep or has a
-  ///   key twice; else what `body` throws.
+  /// - Parameter body: receives each key, and reads its value. A value left unread is skipped and checked. Its error ends the reading.
+  /// - Throws: ``JSONError`` if the next value is no object, is invalid, nests too deep or has a duplicate key; otherwise the error of
+  ///   `body`.
   public mutating func readObject(_ body: (JSONKey, inout JSONReader) throws -> Void) throws {
     guard try nextByte() == UInt8(ascii: "{") else { throw mismatch(.object) }
     try descend()
@@ -155,10 +152,8 @@ extension JSONReader {
 
   /// Reads an array, element by element.
   ///
-  /// - Parameter body: takes one element from the reader; one that it leaves unread is skipped, and checked. What it
-  ///   throws ends the reading.
-  /// - Throws: ``JSONError`` when the next value isn't an array, breaks the grammar or nests too deep; else
-  ///   what `body` throws.
+  /// - Parameter body: reads one element. An element left unread is skipped and checked. Its error ends the reading.
+  /// - Throws: ``JSONError`` if the next value is no array, is invalid or nests too deep; otherwise the error of `body`.
   public mutating func readArray(_ body: (inout JSONReader) throws -> Void) throws {
     guard try nextByte() == UInt8(ascii: "[") else { throw mismatch(.array) }
     try descend()
@@ -175,14 +170,14 @@ extension JSONReader {
     depthLeft &+= 1
   }
 
-  /// Takes the opening bracket, if the limit of depth allows.
+  /// Consumes the opening bracket, if the depth limit permits.
   private mutating func descend() throws(JSONError) {
     guard depthLeft > 0 else { throw fail(.tooDeep) }
     depthLeft &-= 1
     index &+= 1
   }
 
-  /// Takes the comma before one more value (true) or the closing bracket (false).
+  /// Consumes the comma before another value (true) or the closing bracket (false).
   @inline(__always)
   private mutating func continues(until close: UInt8) throws(JSONError) -> Bool {
     let byte = try nextByte()
@@ -191,7 +186,7 @@ extension JSONReader {
     return byte != close
   }
 
-  /// Spends the reader when a closure leaves in the middle; answers the error to pass on.
+  /// Invalidates the reader after a closure threw, and returns the error to rethrow.
   private mutating func abandon(_ error: any Error) -> any Error {
     _ = fail(.abandoned)
     return error
@@ -199,9 +194,9 @@ extension JSONReader {
 }
 
 extension JSONReader {
-  /// Passes over the next value, whatever it is, checking it as strictly as if it were read.
+  /// Skips the next value of any kind, with the same checks as reading it.
   ///
-  /// - Throws: ``JSONError`` when the value breaks a rule.
+  /// - Throws: ``JSONError`` if the value is invalid.
   public mutating func skipValue() throws {
     switch try peekKind() {
     case .string: _ = try scanString()
@@ -213,10 +208,10 @@ extension JSONReader {
     }
   }
 
-  /// Passes over the next value like ``skipValue()`` and answers its exact bytes, without white space around it.
+  /// Skips the next value like ``skipValue()``, and returns its bytes without surrounding white space.
   ///
   /// - Returns: a part of the borrowed buffer, valid until ``read(_:maximumDepth:_:)-(UnsafeBufferPointer<UInt8>,_,_)`` returns.
-  /// - Throws: ``JSONError`` when the value breaks a rule.
+  /// - Throws: ``JSONError`` if the value is invalid.
   public mutating func readRawValue() throws -> UnsafeBufferPointer<UInt8> {
     skipWhitespace()
     let start = index
@@ -225,17 +220,17 @@ extension JSONReader {
   }
 }
 
-// Not inlinable, unlike what is called per value: one call for a whole text costs nothing, and the optimizer of
-// Swift 6.3 crashes on inlining the end of a noncopyable value into another module.
+// Not inlinable, unlike the functions called per value. One call per text costs nothing, and the optimizer of Swift 6.3 crashes when it
+// inlines the end of a noncopyable value into another module.
 extension JSONReader {
-  /// Reads the one value that `bytes` must hold.
+  /// Reads the single value in `bytes`.
   ///
   /// - Parameters:
   ///   - bytes: a JSON text in UTF-8; must not change before this returns.
-  ///   - maximumDepth: how deep arrays and objects may nest, 0...256; 64 unless given. `[]` is 1 deep.
-  ///   - body: takes the value from the reader. A value that it leaves unread is skipped, and checked.
-  /// - Returns: what `body` returned.
-  /// - Throws: ``JSONError`` when the text breaks a rule, else what `body` throws.
+  ///   - maximumDepth: the maximum nesting of arrays and objects, 0...256; default 64. `[]` has depth 1.
+  ///   - body: reads the value. A value left unread is skipped and checked.
+  /// - Returns: the result of `body`.
+  /// - Throws: ``JSONError`` if the text is invalid, otherwise the error of `body`.
   public static func read<Result>(
     _ bytes: UnsafeBufferPointer<UInt8>, maximumDepth: Int = 64,
     _ body: (inout JSONReader) throws -> Result
@@ -246,7 +241,7 @@ extension JSONReader {
     return result
   }
 
-  /// Reads the one value that `bytes` must hold; see the first `read`.
+  /// Reads the single value in `bytes`; see the first `read`.
   public static func read<Result>(
     _ bytes: UnsafeRawBufferPointer, maximumDepth: Int = 64,
     _ body: (inout JSONReader) throws -> Result
@@ -254,14 +249,14 @@ extension JSONReader {
     try bytes.withMemoryRebound(to: UInt8.self) { try read($0, maximumDepth: maximumDepth, body) }
   }
 
-  /// Reads the one value that `bytes` must hold; see the first `read`.
+  /// Reads the single value in `bytes`; see the first `read`.
   public static func read<Result>(
     _ bytes: [UInt8], maximumDepth: Int = 64, _ body: (inout JSONReader) throws -> Result
   ) throws -> Result {
     try bytes.withUnsafeBufferPointer { try read($0, maximumDepth: maximumDepth, body) }
   }
 
-  /// Reads the one value that `text` must hold; see the first `read`.
+  /// Reads the single value in `text`; see the first `read`.
   public static func read<Result>(
     _ text: String, maximumDepth: Int = 64, _ body: (inout JSONReader) throws -> Result
   ) throws -> Result {

@@ -1,21 +1,21 @@
 extension JSONValue {
-  /// Reads a JSON text as strictly as ``JSONReader`` does.
+  /// Parses a JSON text as strictly as ``JSONReader``.
   ///
-  /// - Throws: ``JSONError`` when the text breaks a rule.
+  /// - Throws: ``JSONError`` if the text is invalid.
   public init(parsing bytes: [UInt8], maximumDepth: Int = 64) throws {
     self = try JSONReader.read(bytes, maximumDepth: maximumDepth) { try JSONValue(from: &$0) }
   }
 
-  /// Reads a JSON text as strictly as ``JSONReader`` does.
+  /// Parses a JSON text as strictly as ``JSONReader``.
   ///
-  /// - Throws: ``JSONError`` when the text breaks a rule.
+  /// - Throws: ``JSONError`` if the text is invalid.
   public init(parsing text: String, maximumDepth: Int = 64) throws {
     self = try JSONReader.read(text, maximumDepth: maximumDepth) { try JSONValue(from: &$0) }
   }
 
-  /// Takes the next value from a reader.
+  /// Reads the next value of a reader.
   ///
-  /// - Throws: ``JSONError`` when the value breaks a rule.
+  /// - Throws: ``JSONError`` if the value is invalid.
   public init(from reader: inout JSONReader) throws {
     switch try reader.peekKind() {
     case .null:
@@ -41,7 +41,7 @@ extension JSONValue {
     }
   }
 
-  /// Writes the value; a real that is infinite or not a number is written as null.
+  /// Writes the value. An infinite real, or one that is not a number, is written as null.
   public func write(to writer: inout JSONWriter) {
     switch self {
     case .null: writer.null()
@@ -70,9 +70,9 @@ extension JSONValue {
     return writer.bytes
   }
 
-  /// The value as JSON for people: a member or element to a line, indented by two spaces.
+  /// The value as indented JSON for people: one member or element per line, indented by two spaces.
   ///
-  /// Characters that a terminal would not show are escaped: the value is the same.
+  /// Characters that a terminal does not show are escaped, which does not change the value.
   public func formatted() -> String {
     let text = formatted(indent: "")
     let isUnshown = { (scalar: Unicode.Scalar) in scalar != "\n" && scalar.isUnshown }

@@ -1,7 +1,6 @@
-/// A JSON value as a tree, for the places where speed doesn't matter: schema files, problem documents, printed output.
+/// A JSON value as a tree, for code where speed does not matter: schema files, problem documents, printed output.
 ///
-/// The sync path uses ``JSONReader`` and ``JSONWriter`` instead. Two objects are equal when their members are the same in the
-/// same order.
+/// The sync path uses ``JSONReader`` and ``JSONWriter`` instead. Objects are equal if they have the same members in the same order.
 public enum JSONValue: Hashable, Sendable {
   /// `null`.
   case null
@@ -18,14 +17,14 @@ public enum JSONValue: Hashable, Sendable {
   /// An object, its members in the order of the text.
   case object([Member])
 
-  /// One name and value of an object.
+  /// A member of an object.
   public struct Member: Hashable, Sendable {
     /// The key.
     public var name: String
-    /// What stands under it.
+    /// The member's value.
     public var value: JSONValue
 
-    /// Makes a member.
+    /// Creates a member.
     public init(_ name: String, _ value: JSONValue) {
       self.name = name
       self.value = value
@@ -44,32 +43,32 @@ public enum JSONValue: Hashable, Sendable {
     }
   }
 
-  /// The members of an object, or nil for another kind.
+  /// The members of an object; nil for another kind.
   public var members: [Member]? {
     if case .object(let members) = self { members } else { nil }
   }
 
-  /// The elements of an array, or nil for another kind.
+  /// The elements of an array; nil for another kind.
   public var elements: [JSONValue]? {
     if case .array(let elements) = self { elements } else { nil }
   }
 
-  /// The string, or nil for another kind.
+  /// The string; nil for another kind.
   public var stringValue: String? {
     if case .string(let value) = self { value } else { nil }
   }
 
-  /// The integer, or nil for another kind and for a number that isn't one.
+  /// The integer; nil for another kind, and for a real.
   public var integerValue: Int64? {
     if case .integer(let value) = self { value } else { nil }
   }
 
-  /// The truth value, or nil for another kind.
+  /// The Boolean; nil for another kind.
   public var boolValue: Bool? {
     if case .bool(let value) = self { value } else { nil }
   }
 
-  /// The value under a name of an object, found by looking at each; nil when it isn't there or this is no object.
+  /// The value of a member, found by a linear search; nil if it is absent or this is no object.
   public subscript(name: String) -> JSONValue? {
     members?.first { $0.name == name }?.value
   }

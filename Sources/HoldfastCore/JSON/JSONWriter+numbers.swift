@@ -21,19 +21,18 @@ extension JSONWriter {
     } while rest > 0
   }
 
-  /// Writes a double with the fewest digits that read back as the same double: `1.0`, `0.1`, `1e+16`.
+  /// Writes a double with the fewest digits that parse to the same double: `1.0`, `0.1`, `1e+16`.
   ///
-  /// JSON has no infinity and no NaN: to write one is a programmer error and traps. See ``doubleOrNull(_:)`` for values
-  /// that come from elsewhere.
+  /// JSON has no infinity and no NaN: writing one traps. Use ``doubleOrNull(_:)`` for values from untrusted sources.
   public mutating func double(_ value: Double) {
     precondition(value.isFinite, "JSON has no infinity and no NaN")
     beginValue()
-    // Minus zero is 0: SQLite keeps no other in a column of numbers.
+    // Minus zero is written as 0, because SQLite does not store it in numeric columns.
     var text = (value == 0 ? 0 : value).description
     text.withUTF8 { if let start = $0.baseAddress { append(start, $0.count) } }
   }
 
-  /// Writes a double like ``double(_:)``, or null when it is infinite or not a number.
+  /// Writes a double like ``double(_:)``, or null if it is infinite or not a number.
   public mutating func doubleOrNull(_ value: Double) {
     if value.isFinite { double(value) } else { null() }
   }

@@ -6,8 +6,8 @@ extension JSONWriter {
     value.withUTF8 { appendQuoted($0) }
   }
 
-  /// Writes a string from bytes that should be UTF-8, such as a text column's; what isn't becomes U+FFFD, since SQLite
-  /// stores any bytes as text, and the wire carries only valid UTF-8.
+  /// Writes a string from bytes of a text column. Invalid UTF-8 becomes U+FFFD: SQLite stores any bytes as text, but the wire requires
+  /// valid UTF-8.
   public mutating func string(utf8 bytes: UnsafeBufferPointer<UInt8>) {
     if isWellFormedUTF8(bytes) {
       beginValue()
@@ -26,7 +26,7 @@ extension JSONWriter {
     appendQuoted(start, bytes.count)
   }
 
-  /// Copies and looks for what needs escaping in one pass, eight bytes at a time.
+  /// Copies and escapes in one pass, eight bytes at a time.
   mutating func appendQuoted(_ source: UnsafePointer<UInt8>, _ length: Int) {
     reserve(length &+ 10)
     var out = count

@@ -1,8 +1,7 @@
-/// Writes one JSON text into a buffer of its own; puts the commas and the escapes.
+/// Writes one JSON text into its own buffer, with commas and escapes.
 ///
-/// The calls must follow the grammar (a key before each value of an object, as many ends as begins): the writer
-/// doesn't check that beyond the count of ends. What it writes from strings and numbers is always valid
-/// JSON in valid UTF-8. It belongs to one task at a time.
+/// The calls must follow the grammar: a key before each value of an object, an end for each begin. The writer only checks the number of
+/// ends. Strings and numbers always become valid JSON in valid UTF-8. A writer must not be used concurrently.
 ///
 /// Source: RFC 8259.
 public struct JSONWriter: ~Copyable {
@@ -13,9 +12,9 @@ public struct JSONWriter: ~Copyable {
   private var needsComma = false
   private var depth = 0
 
-  /// Begins an empty text.
+  /// Creates an empty text.
   ///
-  /// - Parameter capacity: bytes to have ready, 4,096 unless given; the buffer grows by itself.
+  /// - Parameter capacity: the initial size of the buffer in bytes, default 4,096. The buffer grows automatically.
   public init(capacity: Int = 4096) {
     self.capacity = max(capacity, 64)
     storage = .allocate(capacity: self.capacity)
@@ -25,20 +24,20 @@ public struct JSONWriter: ~Copyable {
     storage.deallocate()
   }
 
-  /// A copy of what was written so far.
+  /// A copy of the bytes written so far.
   public var bytes: [UInt8] {
     Array(UnsafeBufferPointer(start: storage, count: count))
   }
 
-  /// Lends what was written so far, without copying.
+  /// Passes the bytes written so far to `body`, without copying.
   ///
-  /// - Parameter body: is given the bytes, valid until it returns.
-  /// - Throws: what `body` throws.
+  /// - Parameter body: receives the bytes, which are valid until it returns.
+  /// - Throws: the error of `body`.
   public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
     try body(UnsafeRawBufferPointer(start: storage, count: count))
   }
 
-  /// Purges what was written and keeps the memory, for the next text.
+  /// Clears the text, and keeps the buffer for the next one.
   public mutating func removeAll() {
     count = 0
     depth = 0
@@ -48,16 +47,16 @@ public struct JSONWriter: ~Copyable {
   /// Writes `{`.
   public mutating func beginObject() { begin(UInt8(ascii: "{")) }
 
-  /// Writes `}`. An end without its begin is a programmer error and traps.
+  /// Writes `}`. Traps without a matching begin.
   public mutating func endObject() { end(UInt8(ascii: "}")) }
 
   /// Writes `[`.
   public mutating func beginArray() { begin(UInt8(ascii: "[")) }
 
-  /// Writes `]`. An end without its begin is a programmer error and traps.
+  /// Writes `]`. Traps without a matching begin.
   public mutating func endArray() { end(UInt8(ascii: "]")) }
 
-  /// Writes a key known when the program was written.
+  /// Writes a key that is a literal.
   public mutating func key(_ name: StaticString) {
     precondition(name.hasPointerRepresentation, "a key has to be a string, not a single character")
     beginValue()
@@ -66,7 +65,7 @@ public struct JSONWriter: ~Copyable {
     needsComma = false
   }
 
-  /// Writes a key made ready before: one copy of its bytes.
+  /// Writes a prepared key by copying its bytes.
   public mutating func key(_ fragment: JSONKeyFragment) {
     beginValue()
     append(fragment.bytes)
@@ -94,13 +93,13 @@ public struct JSONWriter: ~Copyable {
     append(text.utf8Start, text.utf8CodeUnitCount)
   }
 
-  /// Writes a value that is JSON already, byte by byte as it is; the caller answers for its validity.
+  /// Copies bytes that are already JSON. The caller is responsible for their validity.
   public mutating func rawValue(_ bytes: UnsafeBufferPointer<UInt8>) {
     beginValue()
     if let start = bytes.baseAddress { append(start, bytes.count) }
   }
 
-  /// Writes a value that is JSON already, byte by byte as it is; the caller answers for its validity.
+  /// Copies bytes that are already JSON. The caller is responsible for their validity.
   public mutating func rawValue(_ bytes: [UInt8]) {
     beginValue()
     append(bytes)
@@ -108,7 +107,7 @@ public struct JSONWriter: ~Copyable {
 
   // MARK: Shared by all kinds
 
-  /// Puts the comma that this value or key needs before it.
+  /// Writes the comma before a value or key, if needed.
   @inline(__always)
   mutating func beginValue() {
     if needsComma { append(UInt8(ascii: ",")) }
@@ -149,7 +148,7 @@ public struct JSONWriter: ~Copyable {
     count &+= length
   }
 
-  /// Makes room for `length` more bytes.
+  /// Reserves space for `length` more bytes.
   @inline(__always)
   mutating func reserve(_ length: Int) {
     if capacity &- count < length { grow(length) }

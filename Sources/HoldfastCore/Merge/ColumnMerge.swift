@@ -1,17 +1,17 @@
-/// An edit of one column, as it reaches the server.
+/// An edit of one column, as received by the server.
 public struct ColumnEdit: Hashable, Sendable {
   /// The new value.
   public let value: Value
-  /// The value that the editor saw before; nil when it is not known.
+  /// The value before the edit, on the device that made it; nil if unknown.
   public let base: Value?
-  /// The rev of the record that the edit was based on.
+  /// The `rev` of the record that the edit is based on.
   public let rev: Int64
-  /// When the edit was made, already bounded by the server's clock.
+  /// The time of the edit, limited by the server's clock.
   public let stamp: Stamp
   /// The server's number of the device.
   public let device: Int64
 
-  /// An edit of its parts.
+  /// Creates an edit.
   public init(value: Value, base: Value?, rev: Int64, stamp: Stamp, device: Int64) {
     self.value = value
     self.base = base
@@ -20,32 +20,33 @@ public struct ColumnEdit: Hashable, Sendable {
     self.device = device
   }
 
-  /// Whether the edit is later than the last change; the greater device decides between two of one moment.
+  /// Whether the edit is later than the last change. Ties are broken by device number.
   public func isLater(than last: ColumnStamp) -> Bool { (stamp, device) > (last.stamp, last.device) }
 }
 
-/// What becomes of an edit of one column.
+/// The outcome of merging an edit of one column.
 public enum ColumnMerge: Hashable, Sendable {
-  /// The column has this value already.
+  /// The column already has this value.
   case unchanged
-  /// Nobody else changed the column since: the edit is applied.
+  /// No concurrent edit: the edit is applied.
   case applied
-  /// Somebody else did, and the edit wins: it is applied, and the value it replaces is logged.
+  /// A concurrent edit loses: this edit is applied, and the replaced value is logged.
   case won
-  /// Somebody else did, and keeps the column: the edit is logged.
+  /// A concurrent edit wins: the column keeps its value, and this edit is logged.
   case lost
-  /// The column gets a value that holds both edits. It may be the one that is there, though not the edit's. Both are logged only where it lacks something of one.
+  /// Both edits are combined into one value, which can equal the current one. They are logged only if the combination is lossy.
   case combined(Combination)
-  /// Somebody else did, and the team's function is to be asked.
+  /// There is a concurrent edit, and the team's resolver must decide.
   case resolving
-  /// The two edits together are no value: increments whose sum has more than 64 bits.
+  /// The edits can't be combined: the sum of increments exceeds 64 bits.
   case impossible
 
-  /// Decides. Pure: the same everywhere.
+  /// Merges an edit. Pure: the result is the same everywhere.
   ///
   /// - Parameters:
-  ///   - current: the column's value on the server, and `last`, the stamp of its last change.
-  ///   - edit: the edit that arrives.
+  ///   - current: the column's value on the server.
+  ///   - last: the stamp of the column's last change.
+  ///   - edit: the new edit.
   ///   - policy: the column's policy.
   public static func decide(current: Value, last: ColumnStamp, edit: ColumnEdit, policy: MergePolicy)
     -> ColumnMerge
@@ -53,7 +54,7 @@ public enum ColumnMerge: Hashable, Sendable {
     if let base = edit.base, let merge = combine(base, current, last, edit, policy) { return merge }
     if current == edit.value { return .unchanged }
     if last.device == edit.device { return .applied }
-    // What the editor saw says more than the rev: the record may have been read while an older edit of one's own still hid its value.
+    // The base decides before the `rev`: an unconfirmed older edit of the device may have hidden the value of that `rev`.
     let isKnown = edit.base.map { $0 == current } ?? (last.rev <= edit.rev)
     if isKnown { return .applied }
     switch policy {
@@ -64,8 +65,8 @@ public enum ColumnMerge: Hashable, Sendable {
     }
   }
 
-  /// What the policies make that combine an edit, with its base, with what is there. Who changed the column last says nothing here: a
-  /// device's own edit before this one may have been combined with somebody else's.
+  /// Merges by the combining policies, for an edit with a base. The device of the last change does not matter: its previous edit may
+  /// already be combined with another device's.
   private static func combine(
     _ base: Value, _ current: Value, _ last: ColumnStamp, _ edit: ColumnEdit, _ policy: MergePolicy
   ) -> ColumnMerge? {

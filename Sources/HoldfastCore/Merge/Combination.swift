@@ -1,11 +1,11 @@
-/// What two edits of one column come to, where the column's policy makes one value of both.
+/// The result of combining two edits of one column.
 public struct Combination: Hashable, Sendable {
-  /// The value that holds both edits.
+  /// The combined value.
   public let value: Value
-  /// Whether something of the edit that does not prevail is not in it.
+  /// Whether a part of the losing edit is missing.
   public let isLossy: Bool
 
-  /// A combination of its parts.
+  /// Creates a combination.
   public init(_ value: Value, isLossy: Bool = false) {
     self.value = value
     self.isLossy = isLossy
@@ -13,7 +13,7 @@ public struct Combination: Hashable, Sendable {
 }
 
 extension MergePolicy {
-  /// Whether it makes one value of two edits, where their values can be combined.
+  /// Whether the policy combines concurrent edits.
   package var combines: Bool {
     switch self {
     case .counter, .set, .text: true
@@ -21,13 +21,14 @@ extension MergePolicy {
     }
   }
 
-  /// Makes one value of two edits of the same base. Pure: the same on the device and on the server.
+  /// Combines two edits with the same base. Pure: device and server get the same result.
   ///
   /// - Parameters:
-  ///   - base: the value that both edits began from.
-  ///   - mine: what one made of it, and `theirs`, what the other did.
-  ///   - minePrevails: whose words stand where both changed the same ones.
-  /// - Returns: nil when the policy does not combine, or the values are not such that it can.
+  ///   - base: the value before both edits.
+  ///   - mine: the value after one edit.
+  ///   - theirs: the value after the other edit.
+  ///   - minePrevails: whether `mine` wins where both changed the same words.
+  /// - Returns: nil if the policy does not combine, or the values can't be combined.
   public func combined(base: Value, mine: Value, theirs: Value, minePrevails: Bool) -> Combination? {
     switch self {
     case .latest, .server, .client, .ask, .resolver: nil

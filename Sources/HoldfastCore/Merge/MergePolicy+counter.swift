@@ -1,5 +1,5 @@
 extension MergePolicy {
-  /// Adds what one made of the base to what the other did; null counts as 0. Nil beyond 64 bits.
+  /// Adds both increments to the base; null counts as 0. Nil if the sum exceeds 64 bits.
   static func sum(_ base: Value, _ mine: Value, _ theirs: Value) -> Combination? {
     guard let base = number(base), let mine = number(mine), let theirs = number(theirs) else { return nil }
     let increment = mine.subtractingReportingOverflow(base)

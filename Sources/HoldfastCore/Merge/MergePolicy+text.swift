@@ -1,5 +1,5 @@
 extension MergePolicy {
-  /// Merges two texts word by word. Null is no text to merge with.
+  /// Merges two texts word by word. Null can't be merged.
   static func weave(_ base: Value, _ mine: Value, _ theirs: Value, minePrevails: Bool) -> Combination? {
     guard case .text(let baseText) = base, case .text(let myText) = mine, case .text(let theirText) = theirs
     else { return nil }

@@ -1,16 +1,16 @@
-/// Who changed a column last, when, and at which revision of the record.
+/// The last change of a column: its device, time and record revision.
 public struct ColumnStamp: Hashable, Sendable {
-  /// The record's rev that the change made.
+  /// The record's `rev` after the change.
   public let rev: Int64
-  /// When the edit was made.
+  /// The time of the edit.
   public let stamp: Stamp
-  /// The server's number of the device that made it; 0 is the server itself.
+  /// The server's number of the device; 0 for the server itself.
   public let device: Int64
 
-  /// Whether the value was recovered after a restore: older than every edit.
+  /// Whether the value was recovered after a restore. Such a value is older than every edit.
   public var isRecovered: Bool { stamp == .zero && device != 0 }
 
-  /// A column stamp of its parts.
+  /// Creates a column stamp.
   public init(rev: Int64, stamp: Stamp, device: Int64) {
     self.rev = rev
     self.stamp = stamp
@@ -18,23 +18,23 @@ public struct ColumnStamp: Hashable, Sendable {
   }
 }
 
-/// The column stamps of one record: one for its creation, and one for each column that was changed since.
+/// The column stamps of one record: one for its creation, and one for each column changed since.
 ///
-/// As text, the form in which the server keeps it: `REV.STAMP.DEVICE`, then `;COLUMN=REV.STAMP.DEVICE` for each.
+/// The server stores them as text: `REV.STAMP.DEVICE`, then `;COLUMN=REV.STAMP.DEVICE` for each.
 public struct RecordStamps: Hashable, Sendable {
   private struct Change: Hashable {
     let column: String
     var stamp: ColumnStamp
   }
 
-  /// The stamp of the creation, which holds for every column not changed since.
+  /// The stamp of the creation. It applies to every column not changed since.
   public let creation: ColumnStamp
   private var changed: [Change] = []
 
-  /// The stamps of a record just created.
+  /// The stamps of a newly created record.
   public init(creation: ColumnStamp) { self.creation = creation }
 
-  /// Reads what `text` wrote; nil when it is something else.
+  /// Parses the form of `text`; nil for any other text.
   public init?(_ text: String) {
     var parts = text.split(separator: ";").makeIterator()
     guard let first = parts.next(), let creation = Self.parse(first) else { return nil }
@@ -58,7 +58,7 @@ public struct RecordStamps: Hashable, Sendable {
     }
   }
 
-  /// The form that is kept.
+  /// The stored form.
   public var text: String {
     changed.reduce(Self.write(creation)) { $0 + ";" + $1.column + "=" + Self.write($1.stamp) }
   }

@@ -1,10 +1,11 @@
-/// A three-way merge of texts by words (diff3): what one side changed is taken; what both changed in different ways is taken from the side that prevails.
+/// A three-way merge of texts by words (diff3). A change of one side is taken. If both sides change the same words differently, the
+/// prevailing side wins.
 ///
-/// Two insertions at one place both stay, in the order of their bytes. Words of different sides that would run together are set apart by a space.
+/// Two insertions at one place are both kept, in byte order. A space separates words of different sides that would otherwise join.
 struct TextMerge {
-  /// The text of both.
+  /// The merged text.
   private(set) var text = ""
-  /// Whether both sides changed the same words in different ways.
+  /// Whether both sides changed the same words differently.
   private(set) var isLossy = false
 
   private typealias Stretch = TokenDifference.Stretch
@@ -62,26 +63,26 @@ struct TextMerge {
     end = last
   }
 
-  /// The bytes of tokens that follow each other.
+  /// The bytes of adjacent tokens.
   private func bytes(of part: ArraySlice<TextTokens.Token>) -> ArraySlice<UInt8> {
     guard let first = part.first, let last = part.last else { return [] }
     return tokens.bytes[first.start..<last.end]
   }
 }
 
-/// A part of the base that was changed, with the stretches of each side in it.
+/// A changed part of the base, with the stretches of each side within it.
 private struct Region {
   private(set) var base: Range<Int>
-  /// Which stretches of each side.
+  /// The indexes of the stretches of each side.
   private(set) var mine: Range<Int>
   private(set) var theirs: Range<Int>
 
-  /// The next one: stretches that have tokens of the base in common are one region, and two insertions at one place are.
+  /// The next region. It unites stretches that share tokens of the base, and two insertions at one place.
   init?(
     _ mine: [TokenDifference.Stretch], _ theirs: [TokenDifference.Stretch], _ mineNext: inout Int,
     _ theirsNext: inout Int
   ) {
-    // An insertion before a token is no change of the token.
+    // An insertion before a token does not change the token.
     func order(_ stretches: [TokenDifference.Stretch], _ next: Int) -> (Int, Int) {
       if next == stretches.count { return (.max, .max) }
       return (stretches[next].base.lowerBound, stretches[next].base.isEmpty ? 0 : 1)
@@ -108,7 +109,7 @@ private struct Region {
     taken = taken.lowerBound..<next
   }
 
-  /// What one side has in place of the region.
+  /// The tokens of one side that replace the region.
   func tokens(_ stretches: ArraySlice<TokenDifference.Stretch>) -> Range<Int> {
     guard let first = stretches.first, let last = stretches.last else { return 0..<0 }
     let lower = first.own.lowerBound - (first.base.lowerBound - base.lowerBound)

@@ -1,24 +1,24 @@
-/// Texts cut into tokens: words, runs of white space, and all else scalar by scalar. Equal tokens have equal numbers, and equal means to the byte.
+/// Texts split into tokens: words, runs of white space, and other scalars one by one. Tokens with equal bytes have equal numbers.
 struct TextTokens {
-  /// What a token is made of.
+  /// The kind of a token.
   private enum Kind {
     case word, space, single
   }
 
-  /// Where one token is among the bytes of all texts.
+  /// The range of a token in the bytes of all texts.
   struct Token {
     let start: Int
     let end: Int
-    /// The number that it shares with all tokens of the same bytes.
+    /// The number shared by all tokens with the same bytes.
     let number: Int32
     let isWord: Bool
-    /// Whether it would become a part of the character before it; only the first token of a text may.
+    /// Whether it would combine with the preceding character. Possible only for the first token of a text.
     let startsAttached: Bool
-    /// Whether it would make the character behind it a part of its own; only the last token of a text may.
+    /// Whether it would combine with the following character. Possible only for the last token of a text.
     let endsJoining: Bool
   }
 
-  /// The bytes of the texts, one behind the other.
+  /// The concatenated bytes of the texts.
   let bytes: [UInt8]
   /// The tokens of each text.
   let texts: [[Token]]
@@ -59,7 +59,7 @@ struct TextTokens {
     let startsAttached = text.unicodeScalars.first.map { $0 == "\u{200D}" || extends($0) } ?? false
     for scalar in text.unicodeScalars {
       let isJoiner = scalar == "\u{200D}"
-      // What belongs to the character before it is never torn from it.
+      // A grapheme cluster is never split.
       let isAttached = start < end && (joinsNext || isJoiner || extends(scalar))
       if !isAttached {
         let next = self.kind(of: scalar)
@@ -83,7 +83,7 @@ struct TextTokens {
     }
     let properties = scalar.properties
     if properties.isWhitespace { return .space }
-    // Scripts that are written without spaces: a sentence of them would be one word.
+    // Scripts written without spaces: otherwise a whole sentence would be one word.
     if properties.isIdeographic || (0x3040...0x30FF).contains(scalar.value) { return .single }
     return properties.isAlphabetic || properties.numericType != nil ? .word : .single
   }
@@ -93,7 +93,7 @@ struct TextTokens {
     return scalar.properties.isGraphemeExtend || scalar.properties.isEmojiModifier
   }
 
-  /// Bytes as a key; valid while the buffer that they are of is.
+  /// Bytes as a dictionary key, valid during the lifetime of their buffer.
   private struct Bytes: Hashable {
     let bytes: UnsafeRawBufferPointer
 

@@ -1,31 +1,32 @@
-/// What one text makes of another: the stretches in which they differ, in order, with at least one equal token between two of them.
+/// The difference of two texts: the stretches in which they differ, in order, with at least one equal token between two stretches.
 ///
-/// Sources: E. W. Myers, "An O(ND) Difference Algorithm and Its Variations" (1986), the greedy algorithm. Where more differs than it may take on, tokens that
-/// each text has once are taken for the same, as long as their order is (B. Cohen's patience diff), and what is between them is compared alike. So the
-/// work grows with the length of the texts, and with how much they differ only up to a bound; beyond it a part is one stretch.
+/// Source: E. W. Myers, "An O(ND) Difference Algorithm and Its Variations" (1986), the greedy algorithm. If a part differs too much for it,
+/// tokens unique in both texts and in the same order become anchors (B. Cohen's patience diff), and the parts between are compared in the
+/// same way. The work is linear in the length of the texts, with a bound for their differences. Beyond the bound, a part becomes one
+/// stretch.
 struct TokenDifference {
-  /// Tokens of the base that others take the place of.
+  /// Tokens of the base, and the tokens that replace them.
   struct Stretch: Equatable {
     var base: Range<Int>
     var own: Range<Int>
   }
 
-  /// How many tokens of a part may be gone or new before it is divided.
+  /// The maximum number of deleted and inserted tokens in a part before it is divided.
   static let depthLimit = 96
-  /// How often parts are divided.
+  /// The maximum number of nested divisions.
   static let levelLimit = 8
-  /// How many steps are taken in all, besides a few for each token. Behind them a part is one stretch.
+  /// The maximum number of steps in all, besides two for each token. After them, every part becomes one stretch.
   static let stepLimit = 20_000
 
   private(set) var stretches: [Stretch] = []
   private let base: [Int32]
   private let own: [Int32]
-  /// Of those that may be taken; a little less than none where they are used up.
+  /// The steps left; slightly negative when they are used up.
   private(set) var stepsLeft: Int
-  /// The furthest point on each diagonal, and what it was before each round, one round behind the other.
+  /// The furthest point on each diagonal, and its state before each round, concatenated.
   private var furthest: [Int32] = []
   private var rounds: [Int32] = []
-  /// By the number of a token: where it is in the part of either text; -2 where it is not, -1 where it is more than once.
+  /// By token number: its position in the current part of each text; -2 if absent, -1 if repeated.
   private var places: [(base: Int32, own: Int32)]
 
   init(from base: [Int32], to own: [Int32]) {
@@ -37,9 +38,9 @@ struct TokenDifference {
     slide()
   }
 
-  // MARK: Finding
+  // MARK: Comparison
 
-  /// Compares a part of the base with the part of the other text that is to take its place.
+  /// Compares a part of the base with the corresponding part of the other text.
   private mutating func compare(_ wholeBase: Range<Int>, _ wholeOwn: Range<Int>, level: Int) {
     var (base, own) = (wholeBase, wholeOwn)
     while let left = base.first, let right = own.first, self.base[left] == self.own[right] {
@@ -64,9 +65,9 @@ struct TokenDifference {
     join(Stretch(base: base, own: own))
   }
 
-  /// Finds the fewest tokens that are gone or new.
+  /// Finds the shortest edit script.
   ///
-  /// - Returns: false where they are too many; then nothing is noted.
+  /// - Returns: false if it exceeds the limit; nothing is recorded then.
   private mutating func search(_ base: Range<Int>, _ own: Range<Int>) -> Bool {
     let (width, height) = (base.count, own.count)
     let limit = min(Self.depthLimit, width + height)
@@ -95,7 +96,7 @@ struct TokenDifference {
     return false
   }
 
-  /// The tokens that either part has once, of them the longest row in one order: the same in both.
+  /// The anchors: tokens unique in both parts, reduced to the longest sequence that is ascending in both.
   private mutating func anchors(_ base: Range<Int>, _ own: Range<Int>) -> [(base: Int, own: Int)] {
     func next(_ place: Int32, _ index: Int) -> Int32 { place == -2 ? Int32(truncatingIfNeeded: index) : -1 }
     for index in base {
@@ -110,7 +111,7 @@ struct TokenDifference {
       for index in base { places[Int(self.base[index])] = (-2, -2) }
       for index in own { places[Int(self.own[index])] = (-2, -2) }
     }
-    // The longest ascending row: of each length, the one whose end is least.
+    // The longest increasing subsequence: for each length, the one with the smallest end.
     var rows: [(base: Int, own: Int)] = []
     var ends: [Int] = []
     var before: [Int] = []
@@ -136,7 +137,7 @@ struct TokenDifference {
     return anchors.reversed()
   }
 
-  /// Whether the best way to a diagonal is a token that is new, not one that is gone.
+  /// Whether the best path to a diagonal ends with an insertion, not a deletion.
   private static func isDown(
     _ furthest: ArraySlice<Int32>, _ center: Int, _ diagonal: Int, _ depth: Int
   ) -> Bool {
@@ -144,12 +145,12 @@ struct TokenDifference {
       || diagonal != depth && furthest[center + diagonal - 1] < furthest[center + diagonal + 1]
   }
 
-  /// Goes back from the end, which was reached in a round, and notes each step that was no equality.
+  /// Traces the path back from its end, and records each insertion and deletion.
   private mutating func trace(_ rounds: Int, _ end: (x: Int, y: Int), from start: (base: Int, own: Int)) {
     var (x, y) = end
     var found: [Stretch] = []
     for depth in stride(from: rounds, to: 0, by: -1) {
-      // The rounds before this one have 3, 5, 7, ... points.
+      // The previous rounds have 3, 5, 7, ... points.
       let first = depth * depth + 2 * depth
       let before = self.rounds[first..<first + 2 * depth + 3]
       let center = first + depth + 1
@@ -166,7 +167,7 @@ struct TokenDifference {
     for step in found.reversed() { join(step) }
   }
 
-  /// Adds a stretch behind the others, to the last one where nothing equal is between them.
+  /// Appends a stretch, or extends the last one if they are adjacent.
   private mutating func join(_ next: Stretch) {
     guard let last = stretches.last, last.base.upperBound == next.base.lowerBound,
       last.own.upperBound == next.own.lowerBound
@@ -175,10 +176,9 @@ struct TokenDifference {
       base: last.base.lowerBound..<next.base.upperBound, own: last.own.lowerBound..<next.own.upperBound)
   }
 
-  // MARK: One form
+  // MARK: Normalization
 
-  /// Moves what is only new or only gone as far to the end as it can stand, so that the same change has the same place whatever else was
-  /// changed beside it.
+  /// Moves pure insertions and deletions as far to the end as possible. So the same change has the same place, whatever else changed.
   private mutating func slide() {
     var done: [Stretch] = []
     for var stretch in stretches.reversed() {
@@ -206,7 +206,7 @@ struct TokenDifference {
 }
 
 extension TokenDifference.Stretch {
-  /// The stretch one token later in both.
+  /// The stretch moved one token to the end in both texts.
   fileprivate func moved() -> Self {
     Self(
       base: (base.lowerBound + 1)..<(base.upperBound + 1), own: (own.lowerBound + 1)..<(own.upperBound + 1))

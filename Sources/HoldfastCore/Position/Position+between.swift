@@ -1,19 +1,18 @@
 extension Position {
-  /// Makes a place between two neighbours of a list; a pure function of what it is given.
+  /// Makes a position between two neighbours of a list. Pure.
   ///
-  /// The result is strictly between its neighbours, and differs from every other replica's. Runs that replicas insert at the
-  /// same place without knowing of each other, forward, backward or both, don't interleave.
+  /// The result is strictly between its neighbours, and differs from every other replica's. Runs that replicas concurrently insert at the
+  /// same place do not interleave, whether they grow forward, backward or both.
   ///
-  /// Should `left` not be before `right`, the result comes after `left`, and `right` is ignored. Should two neighbours be so close
-  /// that what is between them is longer than ``maximumLength``, the result is equal to `left`, and ids decide: the list
-  /// keeps one order on all devices.
+  /// If `left` is not before `right`, the result comes after `left`, and `right` is ignored. If every position between two neighbours would
+  /// exceed ``maximumLength``, the result equals `left`. Ids then decide, so the list still has one order on all devices.
   ///
   /// - Parameters:
-  ///   - left: the neighbour before, nil at the list's start.
-  ///   - right: the neighbour after, nil at the list's end.
+  ///   - left: the preceding neighbour; nil at the start of the list.
+  ///   - right: the following neighbour; nil at the end of the list.
   ///   - replica: this device.
-  ///   - nonce: random bits, fresh for each call. They tell apart two positions that a replica makes between the same
-  ///     neighbours, because a view hid a record that is there or its first one was deleted or moved.
+  ///   - nonce: random bits, new for each call. They distinguish positions that a replica makes between the same neighbours: a view may
+  ///     hide a record between them, or the first one was deleted or moved.
   /// - Returns: a position of at most ``maximumLength`` bytes.
   public static func between(
     _ left: Position?, _ right: Position?, replica: Replica, nonce: UInt64
@@ -28,9 +27,9 @@ extension Position {
     return bounded(gap.fill(), in: gap, elseEqualTo: left ?? right)
   }
 
-  /// Makes `count` places in a row between two neighbours, for a paste or an import; see ``between(_:_:replica:nonce:)``.
+  /// Makes `count` successive positions between two neighbours, for a paste or an import; see ``between(_:_:replica:nonce:)``.
   ///
-  /// - Parameter count: how many; none when it isn't positive.
+  /// - Parameter count: the number of positions; none if it is not positive.
   /// - Returns: the positions in ascending order.
   public static func run(
     count: Int, between left: Position?, and right: Position?, replica: Replica, nonce: UInt64

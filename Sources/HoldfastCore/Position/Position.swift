@@ -1,20 +1,19 @@
 /// A place in an ordered list: an ASCII string whose byte order is the list's order.
 ///
-/// Devices make positions offline, without asking or knowing each other: see ``between(_:_:replica:nonce:)``. Sort by
-/// `position, id` with a binary collation (SQLite's default, PostgreSQL's `COLLATE "C"`). docs/POSITIONS.md has the
-/// grammar, the proof of the order and the measured lengths.
+/// Devices make positions offline and independently: see ``between(_:_:replica:nonce:)``. Sort by `position, id` with a binary collation
+/// (SQLite's default, PostgreSQL's `COLLATE "C"`). docs/POSITIONS.md has the grammar, the proof of the order and measured lengths.
 ///
 /// Source: Weidner and Kleppmann, "The Art of the Fugue" (2023); Weidner's position-strings.
 public struct Position: Hashable, Sendable {
-  /// The longest a position gets, in bytes: an index entry of PostgreSQL holds no more than about 2,700.
+  /// The maximum length of a position in bytes. An index entry of PostgreSQL holds at most about 2,700.
   public static let maximumLength = 2000
 
-  /// The position as it is stored and sent.
+  /// The stored and transmitted form.
   public let string: String
 
-  /// Takes a position that came from elsewhere.
+  /// Validates a received position.
   ///
-  /// - Throws: ``PositionError`` when no replica can have made it.
+  /// - Throws: ``PositionError`` if no replica can have made it.
   public init(validating string: String) throws(PositionError) {
     let length = string.utf8.count
     guard length <= Self.maximumLength else { throw PositionError(.tooLong, offset: Self.maximumLength) }
@@ -28,13 +27,13 @@ public struct Position: Hashable, Sendable {
 }
 
 extension Position: Comparable {
-  /// Whether one position comes before the other in every list: plain byte order.
+  /// Whether `left` precedes `right`, by byte order.
   public static func < (left: Position, right: Position) -> Bool {
     left.string.utf8.lexicographicallyPrecedes(right.string.utf8)
   }
 }
 
 extension Position: CustomStringConvertible {
-  /// The position as it is stored and sent.
+  /// The stored and transmitted form.
   public var description: String { string }
 }

@@ -1,6 +1,6 @@
 /// Why a string isn't a position.
 public struct PositionError: Error, Hashable, Sendable {
-  /// What is wrong; compare with the constants, new ones may be added.
+  /// The kind of fault. Compare it with the constants; new ones may be added.
   public struct Code: Hashable, Sendable {
     enum Fault: Hashable, Sendable { case empty, tooLong, malformed, ownReplicaSpelledOut, incomplete }
     let fault: Fault
@@ -9,17 +9,17 @@ public struct PositionError: Error, Hashable, Sendable {
     public static let empty = Self(fault: .empty)
     /// The string is longer than ``Position/maximumLength`` bytes.
     public static let tooLong = Self(fault: .tooLong)
-    /// A byte isn't of the alphabet, stands in the wrong place, or makes a number out of range.
+    /// A byte is outside the alphabet, misplaced, or makes a number out of range.
     public static let malformed = Self(fault: .malformed)
-    /// A step repeats its parent's replica instead of saying `-`.
+    /// A step repeats its parent's replica instead of `-`.
     public static let ownReplicaSpelledOut = Self(fault: .ownReplicaSpelledOut)
-    /// The string ends inside a step, or after one that only leads to others.
+    /// The string ends inside a step, or after a step that is no place.
     public static let incomplete = Self(fault: .incomplete)
   }
 
-  /// What is wrong.
+  /// The kind of fault.
   public let code: Code
-  /// The byte, counted from 0, at which it was noticed.
+  /// The offset of the offending byte, from 0.
   public let offset: Int
 
   init(_ code: Code, offset: Int) {
@@ -29,7 +29,7 @@ public struct PositionError: Error, Hashable, Sendable {
 }
 
 extension PositionError: CustomStringConvertible {
-  /// A sentence for a person; holds nothing of the string.
+  /// A sentence for people. It contains nothing of the string.
   public var description: String {
     switch code.fault {
     case .empty: "a position can't be empty"

@@ -1,13 +1,12 @@
 /// The gap between two neighbours, and the rules by which a replica fills it.
 ///
-/// The tree is Fugue's: each place has descendants that come before it and others that come after it. What differs
-/// is how a place is named. A replica that goes on where it stands needs no new level: it counts up in its waypoint
-/// when it goes forward (1, 3, 5, …) and down when it goes backward (-1, -3, …), also in a waypoint further
-/// up its neighbour's path, so that people who take turns don't pile up levels either.
+/// The tree is Fugue's: each place has descendants before and after it. The names of places differ. A replica that continues a run needs no
+/// new level. It counts up in its waypoint when it appends (1, 3, 5, …), and down when it prepends (-1, -3, …). The waypoint may be further
+/// up the neighbour's path, so alternating authors do not add levels either.
 struct PositionGap {
-  /// The neighbour before, or the root at the list's start.
+  /// The preceding neighbour, or the root at the start of the list.
   let left: PositionPath
-  /// The neighbour after, or nil at the list's end.
+  /// The following neighbour; nil at the end of the list.
   var right: PositionPath?
   let replica: Position.Replica
   let nonce: UInt64
@@ -19,9 +18,9 @@ struct PositionGap {
     return countingUp() ?? belowLeft()
   }
 
-  /// Whether the right neighbour was made by someone who knew the left one, or at least not the other way round.
+  /// Whether the right neighbour is the newer one: its author knew the left one, or neither author knew the other's.
   ///
-  /// A new place belongs to the newer of its neighbours: that keeps a run together, whose newest member is one of them.
+  /// A new place belongs to its newer neighbour. That keeps a run together, because its newest member is one of the neighbours.
   private func isRightNewer(_ right: PositionPath) -> Bool {
     let level = left.sharedSteps(with: right)
     guard level < left.steps.count, level < right.steps.count else { return true }
@@ -33,7 +32,7 @@ struct PositionGap {
     return !isLeftBelowRight && after.number >= 2
   }
 
-  /// The next number up in this replica's own waypoint nearest to the root that is left of the right neighbour.
+  /// The next higher number in this replica's own waypoint, the one nearest to the root that is left of the right neighbour.
   private func countingUp() -> [UInt8]? {
     for (level, step) in left.steps.enumerated() where step.number >= 0 && step.author == replica.bytes[...] {
       let number = step.isPlace ? step.number + 2 : step.number + 3
@@ -47,7 +46,7 @@ struct PositionGap {
     return nil
   }
 
-  /// The next number down in this replica's own waypoint nearest to the root that is right of the left neighbour.
+  /// The next lower number in this replica's own waypoint, the one nearest to the root that is right of the left neighbour.
   private func countingDown(from right: PositionPath) -> [UInt8]? {
     for (level, step) in right.steps.enumerated() where step.number <= 1 && step.author == replica.bytes[...]
     {
@@ -70,12 +69,12 @@ struct PositionGap {
     return waypoint(under: right.stem(right.steps.count - 1, last.number - 1), of: last.author)
   }
 
-  /// Any place in the gap that is short enough, as near to the root as there is one; nil when there is none.
+  /// A sufficiently short place in the gap, as near to the root as possible; nil if there is none.
   ///
-  /// It may lie further from a neighbour than Fugue's rule asks, so it is for neighbours too long for that rule.
+  /// It can be further from a neighbour than Fugue's rule requires. Used only if that rule gives a position that is too long.
   func shortcut() -> [UInt8]? {
     let levels = max(left.steps.count, right?.steps.count ?? 0)
-    // Above the first difference both neighbours agree, and a turn there leaves the gap.
+    // Both paths are equal before the first difference. A branch there would leave the gap.
     let first = left.sharedSteps(with: right ?? PositionPath())
     for level in first..<max(first, levels) {
       if level < left.steps.count {

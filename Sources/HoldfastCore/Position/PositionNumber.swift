@@ -1,9 +1,9 @@
-/// Whole numbers as strings whose byte order is the numbers' order, short near zero, none a prefix of another.
+/// Integers as strings whose byte order is the numeric order, short near zero, none a prefix of another.
 ///
-/// The first digit says how many follow: 8...53 stand for -23...22 by themselves; 54 is followed by one digit for
-/// the next 62 numbers up, 55 by two, and so on to 61 by eight; 7 down to 0 mirror that below -23.
+/// The first digit gives the number of digits that follow. The digits 8...53 alone encode -23...22. After 54, one digit encodes the next 62
+/// numbers up, after 55 two digits, and so on to 61 with eight. The digits 7 down to 0 mirror that below -23.
 enum PositionNumber {
-  /// The largest magnitude a step may have: far from any real count, and from overflow.
+  /// The maximum magnitude of a step: far above any real count, and far from overflow.
   static let limit: Int64 = 99_999_999_999_999
 
   private static let smallest: Int64 = -23
@@ -30,7 +30,7 @@ enum PositionNumber {
     bytes += PositionDigits.bytes(UInt64(clamping: digits), count: count)
   }
 
-  /// Reads the number that begins at `place` and moves past it; nil when none does.
+  /// Reads the number at `place` and advances past it; nil if there is none.
   static func read(_ bytes: [UInt8], at place: inout Int) -> Int64? {
     guard place < bytes.count, let lead = PositionDigits.value(bytes[place]) else { return nil }
     place += 1

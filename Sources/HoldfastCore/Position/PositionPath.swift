@@ -1,11 +1,11 @@
-/// A position taken apart into the steps from the root of the tree.
+/// A position parsed into its steps from the root of the tree.
 struct PositionPath {
-  /// One step: a replica's waypoint under the step before, and a number in it.
+  /// A step: a waypoint of a replica under the previous step, and a number in it.
   struct Step {
     let author: ArraySlice<UInt8>
-    /// Where the number begins; what is before it names the waypoint.
+    /// The start of the number. The bytes before it name the waypoint.
     let numberStart: Int
-    /// Odd: a place, and what is below it comes after it. Even: what is below comes before the place numbered one higher.
+    /// Odd: a place, and its descendants follow it. Even: the descendants precede the place with the next higher number.
     let number: Int64
     let end: Int
 
@@ -18,11 +18,11 @@ struct PositionPath {
   let bytes: [UInt8]
   private(set) var steps: [Step] = []
 
-  /// The root, which stands before and after everything.
+  /// The root, which is before and after every position.
   init() { bytes = [] }
 
   init(_ position: Position) {
-    // A Position was checked when it was made, so the other branch is never taken.
+    // A Position was validated when it was made, so parsing never fails.
     self = (try? PositionPath(parsing: Array(position.string.utf8))) ?? PositionPath()
   }
 
@@ -66,14 +66,14 @@ struct PositionPath {
     return bytes[start..<place]
   }
 
-  /// This path up to the waypoint of the step at `level`, then another number in that waypoint.
+  /// This path up to the waypoint of the step at `level`, followed by another number in that waypoint.
   func stem(_ level: Int, _ number: Int64) -> [UInt8] {
     var stem = Array(bytes[..<steps[level].numberStart])
     PositionNumber.append(number, to: &stem)
     return stem
   }
 
-  /// How many steps both paths have in common, from the root.
+  /// The number of common steps of both paths, from the root.
   func sharedSteps(with other: PositionPath) -> Int {
     var level = 0
     while level < steps.count, level < other.steps.count, steps[level].end == other.steps[level].end {

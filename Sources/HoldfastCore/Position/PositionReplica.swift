@@ -1,10 +1,10 @@
 extension Position {
-  /// Who makes positions: six characters, drawn at random once by each device (and again by one that lost them).
+  /// The author of positions: six random characters that each device draws once, and again if it loses them.
   ///
-  /// Two replicas that share a name get positions that may interleave, never an order that differs between devices. With 10,000
-  /// devices in one zone the odds that any two share one are about 1 in 1,100.
+  /// Positions of two replicas with the same name may interleave, but their order is the same on all devices. With 10,000 devices in one
+  /// zone the probability that any two share a name is about 1 in 1,100.
   public struct Replica: Hashable, Sendable {
-    /// How many characters a replica's name has.
+    /// The number of characters in a replica's name.
     public static let length = 6
 
     let bytes: [UInt8]
@@ -12,7 +12,7 @@ extension Position {
     /// The six characters.
     public var string: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Takes a name that was made before; nil unless it is six of 0-9, A-Z, a-z.
+    /// Restores a stored name; nil unless it has six characters of 0-9, A-Z, a-z.
     public init?(_ name: String) {
       let bytes = Array(name.utf8)
       guard bytes.count == Self.length, bytes.allSatisfy({ PositionDigits.value($0) != nil }) else {
@@ -21,7 +21,7 @@ extension Position {
       self.bytes = bytes
     }
 
-    /// Makes a name from the caller's randomness.
+    /// Makes a name from random bits.
     ///
     /// - Parameter random: 64 random bits.
     public init(random: UInt64) {

@@ -1,5 +1,5 @@
 extension Problem {
-  /// The problem document (RFC 9457), whose `type` is a URN made of the code.
+  /// The problem document (RFC 9457). Its `type` is a URN with the code.
   public var document: [UInt8] {
     var writer = JSONWriter(capacity: 256)
     write(to: &writer)
@@ -34,7 +34,7 @@ extension Problem {
     writer.endObject()
   }
 
-  /// Reads a problem document; nil when the bytes are none, or its code is not known here.
+  /// Parses a problem document; nil if the bytes are none, or its code is unknown.
   public init?(document bytes: [UInt8]) {
     guard let value = try? JSONValue(parsing: bytes),
       let code = value["code"]?.stringValue.flatMap(ProblemCode.init)

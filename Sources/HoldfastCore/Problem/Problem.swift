@@ -1,4 +1,4 @@
-/// What went wrong, by a stable code: the `code` of a problem document (RFC 9457).
+/// The stable code of a problem: the `code` of a problem document (RFC 9457).
 public enum ProblemCode: String, Sendable, CaseIterable {
   case malformedJSON = "malformed-json"
   case invalidRequest = "invalid-request"
@@ -63,18 +63,18 @@ public enum ProblemCode: String, Sendable, CaseIterable {
   case signUpClosed = "sign-up-closed"
   case zoneFull = "zone-full"
 
-  /// The HTTP status that goes with the code.
+  /// The HTTP status of the code.
   public var status: Int { facts.status }
-  /// The problem in a few words, the same each time.
+  /// A short summary, the same for every problem of the code.
   public var title: String { facts.title }
-  /// What to do about it.
+  /// The action that resolves the problem.
   public var remedy: String { facts.remedy }
   /// Whether the same request may succeed later.
   public var isTemporary: Bool {
     status == 408 || status == 429 || status >= 500 && status != 501 && status != 505
   }
 
-  // The one table of problems; the documentation is made from it.
+  // The only table of problems. The documentation is generated from it.
   private var facts: (status: Int, title: String, remedy: String) {
     switch self {
     case .malformedJSON:
@@ -223,25 +223,25 @@ public enum ProblemCode: String, Sendable, CaseIterable {
   }
 }
 
-/// A problem: its code, and what in particular is wrong.
+/// A problem: its code and details.
 public struct Problem: Error, Hashable, Sendable {
   /// The stable code.
   public let code: ProblemCode
-  /// What in particular is wrong, for a person; empty when the title says it all.
+  /// Details for people; empty if the title is sufficient.
   public let detail: String
-  /// After how many seconds sending again makes sense, where waiting helps.
+  /// The seconds to wait before a retry; nil if a retry does not help.
   public let retryAfter: Int?
-  /// Of `uniqueTaken`, who has the value, and which one is free.
+  /// For `uniqueTaken`: the record that has the value, and a free value.
   public var taken: TakenValue?
 
-  /// A problem of its parts.
+  /// Creates a problem.
   public init(_ code: ProblemCode, _ detail: String = "", retryAfter: Int? = nil) {
     self.code = code
     self.detail = detail.utf8.count <= Self.detailLimit ? detail : Self.shortened(detail)
     self.retryAfter = retryAfter
   }
 
-  /// The greatest length of `detail` in bytes: it may quote what a client sent, and is kept and sent back.
+  /// The maximum length of `detail` in bytes. It may quote a client's input, and is stored and sent back.
   static let detailLimit = 1024
 
   private static func shortened(_ detail: String) -> String {
@@ -250,7 +250,7 @@ public struct Problem: Error, Hashable, Sendable {
 }
 
 extension Problem: CustomStringConvertible {
-  /// The problem and what to do about it, in one line.
+  /// The problem and its remedy in one line.
   public var description: String {
     let detail = detail.hasSuffix(".") ? String(detail.dropLast()) : detail
     return "\(code.title)\(detail.isEmpty ? "" : ": \(detail)"). \(code.remedy)"

@@ -1,31 +1,31 @@
-/// What a problem of the code `unique-taken` says besides: its members `record`, `columns` and `proposal`.
+/// The members `record`, `columns` and `proposal` of a `unique-taken` problem.
 public struct TakenValue: Hashable, Sendable {
-  /// The id of the record that has the value; it is in the zone of the one that was refused.
+  /// The id of the record that has the value, in the zone of the refused record.
   public let record: String
-  /// The columns whose values together are unique.
+  /// The columns whose combined values are unique.
   public let columns: [String]
-  /// A value that was free, for one column of text; nil where none was found.
+  /// A free value for a single text column; nil if none was found.
   public var proposal: Proposal?
 
-  /// A value for a column.
+  /// A proposed value of a column.
   public struct Proposal: Hashable, Sendable {
     /// The name of the column.
     public let column: String
     /// The value.
     public let value: String
 
-    /// A proposal of its parts.
+    /// Creates a proposal.
     public init(column: String, value: String) { (self.column, self.value) = (column, value) }
   }
 
-  /// A taken value of its parts.
+  /// Creates a taken value.
   public init(record: String, columns: [String], proposal: Proposal? = nil) {
     self.record = record
     self.columns = columns
     self.proposal = proposal
   }
 
-  /// Reads what `write` wrote; nil when there is nothing of the kind.
+  /// Parses the form of `write`; nil if the members are absent.
   init?(_ document: JSONValue) {
     guard let record = document["record"]?.stringValue,
       let columns = document["columns"]?.elements?.compactMap(\.stringValue)
@@ -38,7 +38,7 @@ public struct TakenValue: Hashable, Sendable {
       })
   }
 
-  /// Writes the members of the problem.
+  /// Writes the members into the problem document.
   func write(to writer: inout JSONWriter) {
     writer.key("record")
     writer.string(record)

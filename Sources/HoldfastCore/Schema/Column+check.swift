@@ -1,5 +1,5 @@
 extension ColumnSchema {
-  /// Checks a value against the column's type and limits; null is checked against `required`.
+  /// Checks a value against the column's type and limits, and null against `required`.
   ///
   /// - Throws: `Problem` naming the column: `valueMissing`, `invalidValue`, `valueTooLong` or `invalidID`.
   public func check(_ value: Value) throws(Problem) {
@@ -10,7 +10,7 @@ extension ColumnSchema {
       if text.utf8.contains(0) {
         throw Problem(.invalidValue, "\(name) must not contain the character U+0000.")
       }
-      // Scalars are counted only when the bytes could be too many.
+      // Scalars are counted only if the byte count exceeds the limit.
       if text.utf8.count > lengthLimit, text.unicodeScalars.count > lengthLimit {
         throw Problem(.valueTooLong, "\(name) has more than \(lengthLimit) characters.")
       }
@@ -43,10 +43,10 @@ extension ColumnSchema {
     }
   }
 
-  /// How deep arrays and objects may nest in a value of JSON. `[]` is 1 deep.
+  /// The maximum nesting of arrays and objects in a JSON value. `[]` has depth 1.
   package static let jsonDepthLimit = 32
 
-  /// Checks that a text is JSON, and no deeper than a message can hold: requests and answers nest values, and have a depth of their own.
+  /// Checks that a text is JSON, and not nested too deep. Requests and answers add nesting of their own, and their depth is limited too.
   private func checkJSON(_ text: String) throws(Problem) {
     do {
       try JSONReader.read(text, maximumDepth: ColumnSchema.jsonDepthLimit) { try $0.skipValue() }

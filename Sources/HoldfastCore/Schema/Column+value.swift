@@ -1,12 +1,12 @@
 extension ColumnSchema {
-  /// Reads a value in the form of the column's type.
+  /// Reads a value according to the column's type.
   ///
-  /// - Throws: `Problem` with `invalidValue` when the JSON is of another type.
+  /// - Throws: `Problem` with `invalidValue` if the JSON is of another type.
   public func value(from reader: inout JSONReader) throws -> Value {
     let kind = try reader.peekKind()
     switch (type, kind) {
     case (_, .null):
-      // Of JSON too: the wire has one null, so both databases keep one.
+      // Also for JSON columns: the wire has only one null, so both databases store one.
       try reader.readNull()
       return .null
     case (.json, _):

@@ -1,4 +1,4 @@
-/// What a column holds.
+/// The type of a column's values.
 public enum ColumnType: String, Sendable, CaseIterable {
   /// Unicode text.
   case text
@@ -10,7 +10,7 @@ public enum ColumnType: String, Sendable, CaseIterable {
   case boolean
   /// RFC 3339, UTC, with milliseconds.
   case timestamp
-  /// Any JSON, kept as text.
+  /// Any JSON, stored as text.
   case json
   /// The id of a record of another table.
   case reference
@@ -18,7 +18,7 @@ public enum ColumnType: String, Sendable, CaseIterable {
   case position
 }
 
-/// What becomes of a column when two edits of it did not know of each other. See PROTOCOL.md, section 5.1.
+/// Decides the result of concurrent edits of a column. See PROTOCOL.md, section 5.1.
 public enum MergePolicy: String, Sendable, CaseIterable {
   /// The later edit by hybrid logical clock.
   case latest
@@ -26,18 +26,18 @@ public enum MergePolicy: String, Sendable, CaseIterable {
   case server
   /// The edit that reaches the server last.
   case client
-  /// Of integers: both increments count.
+  /// For integers: the sum of both increments.
   case counter
-  /// Of JSON arrays of texts: what either added is in, what either removed is out.
+  /// For JSON arrays of texts: all added elements are in, all removed ones are out.
   case set
-  /// Of texts: both changes, word by word; where they overlap the later one.
+  /// For texts: both changes, word by word; where they overlap, the later one.
   case text
   /// The value that the server already has, until a person chooses.
   case ask
-  /// What the team's own function on the server says.
+  /// The result of the team's resolver on the server.
   case resolver
 
-  /// The only type of columns that can have the policy; nil when all can.
+  /// The only column type that supports the policy; nil if all do.
   public var columnType: ColumnType? {
     switch self {
     case .counter: .integer
@@ -48,27 +48,28 @@ public enum MergePolicy: String, Sendable, CaseIterable {
   }
 }
 
-/// What a reference points to, and what the end of the parent does.
+/// The target of a reference, and the effect of deleting it.
 public struct Reference: Hashable, Sendable {
-  /// What becomes of a record when the one it refers to is deleted.
+  /// The effect on a record when the record that it refers to is deleted.
   public enum OnDelete: String, Sendable, CaseIterable {
     /// It is deleted too.
     case cascade
     /// Its reference becomes null.
     case setNull = "set_null"
-    /// The parent can't be deleted while it is there. Inside a zone only: across zones it would keep others from deleting what is theirs.
+    /// The parent can't be deleted while the record exists. Only inside a zone: across zones it would keep others from deleting their own
+    /// records.
     case restrict
   }
 
-  /// The name of the table referred to.
+  /// The name of the referenced table.
   public let table: String
-  /// What the end of the parent does. Nil stands for the default until `Schema` fills it in: `restrict` inside a zone, across zones `setNull`
-  /// or, of a required column, `cascade`.
+  /// The effect of deleting the parent. The default nil becomes `restrict` inside a zone. Across zones it becomes `setNull`, or `cascade`
+  /// if the column is required.
   public let onDelete: OnDelete?
-  /// Whether the reference may point into another zone even where both tables are under one root.
+  /// Whether the reference may cross zones even if both tables have the same root.
   public let across: Bool
 
-  /// A reference of its parts.
+  /// Creates a reference.
   public init(to table: String, onDelete: OnDelete? = nil, across: Bool = false) {
     self.table = table
     self.onDelete = onDelete
@@ -80,31 +81,31 @@ public struct Reference: Hashable, Sendable {
 public struct ColumnSchema: Hashable, Sendable {
   /// The name: lower-case letters, digits and `_`, beginning with a letter, at most 63 characters.
   public var name: String
-  /// What it holds.
+  /// The type of its values.
   public var type: ColumnType
-  /// Whether it must have a value.
+  /// Whether null is invalid.
   public var required: Bool
-  /// The value of a create that names none.
+  /// The value for a create that does not set the column.
   public var defaultValue: Value?
-  /// For texts, the greatest length in Unicode scalars, 1 to 1,000,000. Nil means 10,000.
+  /// For texts, the maximum length in Unicode scalars, 1 to 1,000,000; nil means 10,000.
   public var maximumLength: Int?
-  /// For integers, the least value.
+  /// For integers, the minimum.
   public var minimum: Int64?
-  /// For integers, the greatest value.
+  /// For integers, the maximum.
   public var maximum: Int64?
-  /// For texts, the only values allowed; empty for any.
+  /// For texts, the only allowed values; empty allows any.
   public var oneOf: [String]
-  /// What becomes of two edits that meet.
+  /// The merge policy for concurrent edits.
   public var policy: MergePolicy
-  /// For references, what it points to.
+  /// For references, the target.
   public var reference: Reference?
-  /// For positions, the reference column whose records form one list. Nil for the one that decides the table's zone, or, where another
-  /// rule does, for the whole zone as one list.
+  /// For positions, the reference column that groups records into lists. Nil means the column that determines the table's zone. Under other
+  /// zone rules, nil makes the whole zone one list.
   public var within: String?
-  /// The names that the column had before.
+  /// The former names of the column.
   public var was: [String]
 
-  /// A column of its parts. Whether they fit together is checked by `Schema`.
+  /// Creates a column. `SyncSchema` checks the combination.
   public init(
     _ name: String, _ type: ColumnType, required: Bool = false, default defaultValue: Value? = nil,
     maximumLength: Int? = nil, minimum: Int64? = nil, maximum: Int64? = nil, oneOf: [String] = [],
@@ -125,6 +126,6 @@ public struct ColumnSchema: Hashable, Sendable {
     self.was = was
   }
 
-  /// The greatest length of a text in Unicode scalars.
+  /// The maximum length of a text in Unicode scalars.
   public var lengthLimit: Int { maximumLength ?? 10000 }
 }

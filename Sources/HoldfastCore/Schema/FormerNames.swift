@@ -1,14 +1,14 @@
-/// The names that tables and columns of the server's schema had before, as it tells them apps of before: docs/SCHEMA-CHANGES.md, section 2.
+/// The former names of tables and columns in the server's schema, as sent to older apps: docs/SCHEMA-CHANGES.md, section 2.
 public struct FormerNames: Sendable, Hashable {
-  /// By the name of a table now: those of before.
+  /// By the current name of a table: its former names.
   private var tables: TextMap<[String]> = [:]
-  /// By the name of a table now, and by that of a column: those of before.
+  /// By the current names of a table and a column: the former names.
   private var columns: TextMap<TextMap<[String]>> = [:]
 
-  /// None.
+  /// No former names.
   public init() {}
 
-  /// Those of a schema.
+  /// The former names in a schema.
   public init(_ schema: SyncSchema) {
     for table in schema.tables {
       if !table.was.isEmpty { tables[table.name] = table.was }
@@ -18,7 +18,7 @@ public struct FormerNames: Sendable, Hashable {
     }
   }
 
-  /// Reads what `write` wrote.
+  /// Parses the form of `json`.
   ///
   /// - Throws: `JSONError`.
   public init(_ reader: inout JSONReader) throws {
@@ -47,7 +47,7 @@ public struct FormerNames: Sendable, Hashable {
   /// Whether there are none.
   public var isEmpty: Bool { tables.isEmpty && columns.isEmpty }
 
-  /// The names as the answer of a sync says them.
+  /// The names as a member of a sync answer.
   public var json: JSONValue {
     func object(_ names: TextMap<[String]>) -> JSONValue {
       .object(names.sorted { $0.key < $1.key }.map { .init($0.key, .array($0.value.map { .string($0) })) })
@@ -58,16 +58,16 @@ public struct FormerNames: Sendable, Hashable {
     ])
   }
 
-  // MARK: What a name of the server's is here
+  // MARK: Names on the server
 
-  /// Whether the server calls a table of this app's schema so.
+  /// Whether the server's name `theirs` means a table of this app's schema.
   public func isName(_ theirs: String, of table: TableSchema) -> Bool {
     Self.isSame(theirs, table.name, table.was, tables[theirs])
   }
 
-  /// Whether the server calls a column of this app's schema so.
+  /// Whether the server's name `theirs` means a column of this app's schema.
   ///
-  /// - Parameter table: what the server calls the table.
+  /// - Parameter table: the server's name of the table.
   public func isName(_ theirs: String, of column: ColumnSchema, in table: String) -> Bool {
     Self.isSame(theirs, column.name, column.was, columns[table]?[theirs])
   }
@@ -76,13 +76,13 @@ public struct FormerNames: Sendable, Hashable {
     theirs == name || was.contains(theirs) || before?.contains { $0 == name || was.contains($0) } ?? false
   }
 
-  /// The other names that the server may have for a table of this app's schema.
+  /// The other names that the server may use for a table of this app's schema.
   public func others(of table: TableSchema) -> [String] {
     table.was
       + tables.keys.filter { $0 != table.name && !table.was.contains($0) && isName($0, of: table) }.sorted()
   }
 
-  /// The other names that the server may have for the columns of a table of this app's schema.
+  /// The other names that the server may use for the columns of a table of this app's schema.
   public func otherColumns(of table: TableSchema) -> [(name: String, column: Int)] {
     let names = ([table.name] + others(of: table)).flatMap { name in
       (columns[name] ?? [:]).keys.sorted().compactMap { theirs in

@@ -1,10 +1,10 @@
 extension SyncSchema {
-  /// The version of the form of `holdfast.json`.
+  /// The version of the file format of `holdfast.json`.
   public static let formatVersion: Int64 = 1
 
-  /// Reads `holdfast.json`.
+  /// Parses `holdfast.json`.
   ///
-  /// - Throws: `SchemaError` naming every offending place, also when the text is no JSON.
+  /// - Throws: `SchemaError` with every faulty place, also for invalid JSON.
   public init(json bytes: [UInt8]) throws(SchemaError) {
     let value: JSONValue
     do { value = try JSONValue(parsing: bytes) } catch {
@@ -17,7 +17,7 @@ extension SyncSchema {
     try self.init(name: name, tables: tables, version: version, oldestVersion: oldestVersion)
   }
 
-  /// The schema as `holdfast.json`; reading it gives an equal schema.
+  /// The schema as `holdfast.json`. Parsing it gives an equal schema.
   public var json: JSONValue {
     let own = tables.filter { !$0.isBuiltIn }
     let versions = [("version", version), ("oldest_version", oldestVersion)].filter { $0.1 > 0 }
@@ -83,7 +83,7 @@ extension ColumnSchema {
 }
 
 extension ColumnSchema {
-  /// A value of the column in the form of the wire.
+  /// A value of the column in the wire format.
   public func json(of value: Value) -> JSONValue {
     switch value {
     case .null: .null

@@ -1,6 +1,7 @@
-// References into other zones. Those who may delete a record must always be able to: what refers to it may be private to somebody else.
+// References into other zones. They must not keep a user from deleting a record, because the referring record may be private to another
+// user.
 extension SchemaCheck {
-  /// The tables with what their references do by default.
+  /// The tables, with the default `onDelete` of each reference filled in.
   static func withDefaults(_ tables: [TableSchema]) -> [TableSchema] {
     tables.map { table in
       var table = table
@@ -17,7 +18,7 @@ extension SchemaCheck {
     }
   }
 
-  /// What is wrong with a reference that would keep the members of another zone from deleting.
+  /// The faults of a reference that would keep members of another zone from deleting.
   func acrossFaults(_ column: ColumnSchema, of table: TableSchema, at place: String) -> [SchemaError.Fault] {
     guard let reference = column.reference, reference.onDelete == .restrict,
       SyncSchema.isAcross(reference, of: table, in: tables)

@@ -1,9 +1,9 @@
 extension SchemaCheck {
-  /// How many indexes a table may declare, and of how many columns each: all of them are kept by every write.
+  /// The limits for indexes of a table and columns of an index. Every write maintains all indexes.
   static let indexLimit = 16
   static let indexColumnLimit = 8
 
-  /// What is wrong with the indexes that a table declares.
+  /// The faults of the declared indexes of a table.
   func indexFaults(_ table: TableSchema, at place: String) -> [SchemaError.Fault] {
     var faults: [SchemaError.Fault] = []
     if table.indexes.count > Self.indexLimit {

@@ -1,10 +1,10 @@
 extension SchemaCheck {
-  /// How many names a table or column may have had: all of them are looked through.
+  /// The maximum number of former names, because each lookup searches them all.
   static let formerNameLimit = 16
 
-  /// What is wrong with the names that something had before.
+  /// The faults of the former names of a table or column.
   ///
-  /// - Parameter others: the names that it can't have had: its own, and those of all others, now and before.
+  /// - Parameter isOthers: whether a name is taken: by this or another table or column, now or formerly, or reserved.
   func formerNameFaults(
     _ was: [String], isOthers: (String) -> Bool, at place: String, kind: String
   ) -> [SchemaError.Fault] {
@@ -27,7 +27,7 @@ extension SchemaCheck {
     return faults
   }
 
-  /// What is wrong with the names that the tables had before.
+  /// The faults of the former names of the tables.
   func formerTableFaults() -> [SchemaError.Fault] {
     tables.flatMap { table in
       formerNameFaults(
@@ -39,7 +39,7 @@ extension SchemaCheck {
     }
   }
 
-  /// The same of the columns of a table.
+  /// The faults of the former names of a table's columns.
   func formerColumnFaults(_ table: TableSchema, at place: String) -> [SchemaError.Fault] {
     table.columns.flatMap { column in
       formerNameFaults(

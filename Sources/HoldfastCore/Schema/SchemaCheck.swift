@@ -1,4 +1,4 @@
-/// The rules that a schema keeps, each with the place and the advice when it does not.
+/// Checks a schema. Each fault names its place and the remedy.
 package struct SchemaCheck {
   let name: String
   let tables: [TableSchema]
@@ -9,7 +9,7 @@ package struct SchemaCheck {
   ]
   static let reservedTables: TextSet = [TableSchema.members.name, TableSchema.conflicts.name]
 
-  /// Whether the name of a table is kept for Holdfast or SQLite.
+  /// Whether a table name is reserved for Holdfast or SQLite.
   package static func isReserved(table name: String) -> Bool {
     reservedTables.contains(name) || name.hasPrefix("holdfast_") || name.hasPrefix("sqlite_")
   }
@@ -115,7 +115,7 @@ package struct SchemaCheck {
     return faults
   }
 
-  /// What is wrong with the list that a column says it is of.
+  /// The faults in the `within` of a position column.
   private func listFaults(_ column: ColumnSchema, of table: TableSchema, at place: String) -> [SchemaError
     .Fault]
   {

@@ -1,53 +1,53 @@
-/// What a schema is over the one that a database was made for, as docs/SCHEMA-CHANGES.md has it: what is new, has another name, or is gone. Limits,
-/// defaults, roles, policies and the lists of positions change freely; anything else is refused.
+/// The difference between a new schema and that of a database: additions, renames and removals; see docs/SCHEMA-CHANGES.md. Limits,
+/// defaults, roles, policies and lists of positions can always change. Other changes are refused.
 public struct SchemaDifference: Sendable {
-  /// A name that became another.
+  /// A changed name.
   public struct Renaming: Hashable, Sendable {
-    /// The name of before.
+    /// The former name.
     public let old: String
-    /// The name of now.
+    /// The current name.
     public let new: String
   }
 
-  /// A table that both schemas have.
+  /// A table in both schemas.
   public struct Kept: Sendable {
-    /// Its index in the schema of before.
+    /// Its index in the old schema.
     public let before: Int
-    /// Its index in the new one.
+    /// Its index in the new schema.
     public let index: Int
-    /// Its columns that have another name.
+    /// The renamed columns.
     public fileprivate(set) var renamed: [Renaming] = []
-    /// The indexes, in the new table, of its columns that are new.
+    /// The indexes of added columns, in the new table.
     public fileprivate(set) var added: [Int] = []
-    /// The names of its columns that are gone.
+    /// The names of removed columns.
     public fileprivate(set) var removed: [String] = []
-    /// The name that a column of before has now; nil when it is gone.
+    /// The current names of the old columns; nil for removed ones.
     public fileprivate(set) var names: TextMap<String> = [:]
-    /// Whether a name of it or of a column is another, or a column is gone.
+    /// Whether the table or a column is renamed, or a column is removed.
     public fileprivate(set) var isRewritten = false
   }
 
-  /// The indexes of the tables that are new.
+  /// The indexes of added tables.
   public private(set) var tables: [Int] = []
-  /// The tables that both have.
+  /// The tables in both schemas.
   public private(set) var kept: [Kept] = []
-  /// Those of them that have another name.
+  /// The renamed tables.
   public private(set) var renamedTables: [Renaming] = []
-  /// The names of the tables that are gone.
+  /// The names of removed tables.
   public private(set) var removedTables: [String] = []
 
-  /// The indexes that are new in tables that are not.
+  /// The added indexes of existing tables.
   public private(set) var indexes: [(table: Int, columns: [String])] = []
-  /// The indexes that such tables have no longer, in the names of now.
+  /// The removed indexes of existing tables, with current column names.
   public private(set) var droppedIndexes: [(table: Int, columns: [String])] = []
 
-  /// The columns that are new in tables that are not.
+  /// The added columns of existing tables.
   public var columns: [(table: Int, column: Int)] {
     kept.flatMap { kept in kept.added.map { (kept.index, $0) } }
   }
-  /// Whether nothing is new that a device keeps: indexes are the server's.
+  /// Whether nothing is added that a device stores. Indexes exist only on the server.
   public var isEmpty: Bool { tables.isEmpty && columns.isEmpty }
-  /// The places of what is gone, as in `holdfast.json`.
+  /// The places of removed items, as in `holdfast.json`.
   public var removals: [String] {
     removedTables.map { "tables.\($0)" }
       + kept.flatMap { kept in kept.removed.map { "tables.\(old.tables[kept.before].name).columns.\($0)" } }
@@ -58,7 +58,7 @@ public struct SchemaDifference: Sendable {
 
   /// Compares two schemas.
   ///
-  /// - Throws: `SchemaError` naming every place that can't change.
+  /// - Throws: `SchemaError` with every place that can't change.
   public init(from old: SyncSchema, to new: SyncSchema) throws(SchemaError) {
     (self.old, self.new) = (old, new)
     var pairs: [(before: Int, index: Int)] = []
@@ -86,9 +86,9 @@ public struct SchemaDifference: Sendable {
     guard faults.isEmpty else { throw SchemaError(faults: faults) }
   }
 
-  /// The same, where nothing may be gone.
+  /// Checks that nothing is removed.
   ///
-  /// - Throws: `SchemaError` naming what is gone, too.
+  /// - Throws: `SchemaError` with every removed item.
   public func requireNoRemoval() throws(SchemaError) {
     if removals.isEmpty { return }
     throw SchemaError(faults: removals.map { Self.fault($0, "was removed") })
@@ -159,13 +159,13 @@ public struct SchemaDifference: Sendable {
 }
 
 extension SchemaDifference.Kept {
-  /// A rule of before in the names of now.
+  /// A zone rule of the old schema, with current column names.
   fileprivate func zone(_ rule: ZoneRule) -> ZoneRule {
     guard case .parent(let column) = rule else { return rule }
     return .parent(names[column] ?? column)
   }
 
-  /// Groups of columns of before in the names of now, without those that name what is gone.
+  /// Column groups of the old schema, with current names. Groups with removed columns are left out.
   public func groups(_ groups: [[String]]) -> [[String]] {
     groups.map { $0.map { names[$0] ?? ($0 == "id" ? "id" : "") } }.filter { !$0.contains("") }
   }

@@ -1,4 +1,4 @@
-/// Reads the form of `holdfast.json`: types and names of members. What it means together is checked by `SchemaCheck`.
+/// Parses the format of `holdfast.json`: the names and types of members. `SchemaCheck` checks their meaning.
 struct SchemaForm {
   private(set) var faults: [SchemaError.Fault] = []
 
@@ -20,7 +20,7 @@ struct SchemaForm {
     return (name, tables.map { table($0.value, named: $0.name) })
   }
 
-  /// The version of the file, and the oldest that is served.
+  /// The version of the schema, and the oldest version that is served.
   mutating func versions(of value: JSONValue) -> (own: Int64, oldest: Int64) {
     (number(value["version"], at: "version") ?? 0, number(value["oldest_version"], at: "oldest_version") ?? 0)
   }
@@ -160,7 +160,7 @@ struct SchemaForm {
     return nil
   }
 
-  /// A list of texts that is not empty, if it is there at all.
+  /// A list of texts that is not empty; [] if absent.
   private mutating func texts(_ value: JSONValue?, at place: String) -> [String] {
     guard let value else { return [] }
     let texts = value.elements?.compactMap(\.stringValue) ?? []

@@ -1,30 +1,30 @@
-/// What becomes of whom when a schema takes the place of another, for a person, before it is done: `holdfast schema diff`.
+/// The effects of replacing one schema by another, for people: `holdfast schema diff`.
 public struct SchemaReport: Sendable {
-  /// What the change takes.
+  /// Whether, and with which option, the change is possible.
   public enum Verdict: Int32, Sendable {
-    /// Nothing: the schemas serve the same.
+    /// There is no change.
     case none
-    /// It can be done while everybody goes on.
+    /// The change is possible without removals. Old and new apps keep working.
     case safe
-    /// Something goes: the server wants to be told `--allow-removals`.
+    /// Tables or columns are removed: the server requires `--allow-removals`.
     case removes
-    /// It can't be done.
+    /// The change is refused.
     case impossible
   }
 
-  /// One change.
+  /// A change.
   public struct Change: Hashable, Sendable {
-    /// Where, as in `holdfast.json`.
+    /// The place, as in `holdfast.json`.
     public let place: String
-    /// What, in a few words.
+    /// A short description.
     public let what: String
-    /// What becomes of whom, a sentence each.
+    /// The effects, one sentence each.
     public let effects: [String]
   }
 
-  /// What the change takes.
+  /// Whether, and with which option, the change is possible.
   public private(set) var verdict: Verdict
-  /// All changes, or, of what is impossible, all reasons.
+  /// All changes; for an impossible change, all reasons.
   public private(set) var changes: [Change] = []
 
   /// Compares two schemas.
@@ -59,7 +59,7 @@ public struct SchemaReport: Sendable {
     }
   }
 
-  /// A paragraph for each change, and the verdict.
+  /// A paragraph for each change, followed by the verdict.
   public var text: String {
     let paragraphs = changes.map { change in
       "\(change.place): \(change.what)\n" + change.effects.map { "  \($0)\n" }.joined()
@@ -116,7 +116,7 @@ extension SchemaReport.Change {
       ])
   }
 
-  /// All changes of a table that stays.
+  /// All changes of a table in both schemas.
   fileprivate static func columns(of kept: SchemaDifference.Kept, _ before: TableSchema, _ table: TableSchema)
     -> [Self]
   {
@@ -183,7 +183,7 @@ extension SchemaReport.Change {
       ])
   }
 
-  /// What the service and the devices will hold of the values of a column.
+  /// The changed rules for the values of a column.
   private static func rules(_ before: ColumnSchema, _ column: ColumnSchema, at place: String) -> [Self] {
     var changes: [Self] = []
     func add(_ what: String, isNarrower: Bool) {

@@ -1,26 +1,26 @@
-/// The contract between the devices and the server: tables, columns, references, zones, policies and roles. Checked.
+/// The contract between devices and server: tables, columns, references, zones, policies and roles. An instance is always valid.
 public struct SyncSchema: Sendable, Hashable {
-  /// A reference column of a table, seen from the table it points to.
+  /// A reference column of a table.
   public struct Link: Hashable, Sendable {
-    /// The index of the table that has the column.
+    /// The index of the table with the column.
     public let table: Int
-    /// The index of the column in it.
+    /// The index of the column in that table.
     public let column: Int
-    /// The index of the table that the column points to.
+    /// The index of the referenced table.
     public let target: Int
-    /// What the end of the parent does.
+    /// The effect of deleting the parent.
     public let onDelete: Reference.OnDelete
-    /// Whether both records are always in one zone.
+    /// Whether both records are always in the same zone.
     public let isInZone: Bool
   }
 
-  /// The name of the app or of its data.
+  /// The name of the app or its data.
   public let name: String
-  /// Which version of the schema it is, as the team counts them; 0 for one that does not say.
+  /// The version of the schema, as the team numbers it; 0 if not stated.
   public let version: Int64
-  /// The oldest version whose apps the server still serves.
+  /// The oldest schema version whose apps the server serves.
   public let oldestVersion: Int64
-  /// The tables of the app, then `members` and `conflicts`.
+  /// The app's tables, then `members` and `conflicts`.
   public let tables: [TableSchema]
   /// All reference columns.
   public let links: [Link]
@@ -28,9 +28,9 @@ public struct SyncSchema: Sendable, Hashable {
   private let indexes: TextMap<Int>
   private let formerIndexes: TextMap<Int>
 
-  /// Checks tables and binds them together.
+  /// Checks the tables and resolves their references.
   ///
-  /// - Throws: `SchemaError`, which names every offending place and says what to do.
+  /// - Throws: `SchemaError` with every faulty place and the remedy.
   public init(
     name: String, tables own: [TableSchema], version: Int64 = 0, oldestVersion: Int64 = 0
   ) throws(SchemaError) {
@@ -68,19 +68,19 @@ public struct SyncSchema: Sendable, Hashable {
     self.links = links
   }
 
-  /// The index of a table, or nil.
+  /// The index of a table; nil if unknown.
   public func index(of table: String) -> Int? { indexes[table] }
 
-  /// The index of the table that has a name, or had it before; nil when there is none.
+  /// The index of the table with a current or former name; nil if unknown.
   public func index(called table: String) -> Int? { indexes[table] ?? formerIndexes[table] }
 
-  /// A table by its name, or nil.
+  /// A table by its name; nil if unknown.
   public func table(_ name: String) -> TableSchema? { indexes[name].map { tables[$0] } }
 
-  /// The references that point to a table.
+  /// The references to a table.
   public func links(to table: Int) -> [Link] { links.filter { $0.target == table } }
 
-  /// The references that a table has.
+  /// The references of a table.
   public func links(of table: Int) -> [Link] { links.filter { $0.table == table } }
 
   /// The names of the public zones.
@@ -92,10 +92,10 @@ public struct SyncSchema: Sendable, Hashable {
     return names
   }
 
-  /// What decides the zone of a table's records in the end: its own rule, or that of the table above it.
+  /// The rule that finally determines the zone of a table's records: its own, or that of its topmost parent.
   package func ground(of table: Int) -> ZoneRule { Self.ground(of: tables[table], in: tables) }
 
-  /// Whether a reference of a table may name a record of another zone.
+  /// Whether a reference of a table may point into another zone.
   package static func isAcross(_ reference: Reference, of table: TableSchema, in tables: [TableSchema])
     -> Bool
   {
@@ -103,10 +103,10 @@ public struct SyncSchema: Sendable, Hashable {
     return reference.across || ground(of: table, in: tables) != ground(of: target, in: tables)
   }
 
-  /// What decides the zone in the end: two tables with the same ground refer to each other inside a zone.
+  /// The rule that finally determines the zone. References between tables with the same rule stay inside a zone.
   private static func ground(of table: TableSchema, in tables: [TableSchema]) -> ZoneRule {
     var table = table
-    // Of parents that go round in a circle there is no end.
+    // The limit ends a cycle of parents.
     for _ in 0...tables.count {
       guard case .parent(let column) = table.zone else { break }
       guard let reference = table.columns.first(where: { $0.name == column })?.reference,
@@ -118,28 +118,28 @@ public struct SyncSchema: Sendable, Hashable {
   }
 }
 
-/// A schema that does not hold together: every offending place, and what to do.
+/// An invalid schema: every faulty place, with the remedy.
 public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// One thing that is wrong.
+  /// A fault in a schema.
   public struct Fault: Hashable, Sendable {
-    /// Where: `tables.items.columns.list_id.to`.
+    /// The place: `tables.items.columns.list_id.to`.
     public let place: String
-    /// What is wrong there and what to do.
+    /// The fault and its remedy.
     public let text: String
 
-    /// A fault of its parts.
+    /// Creates a fault.
     public init(_ place: String, _ text: String) {
       self.place = place
       self.text = text
     }
   }
 
-  /// All that is wrong, in the order of the schema.
+  /// All faults, in the order of the schema.
   public let faults: [Fault]
 
-  /// An error of its faults.
+  /// Creates an error.
   public init(faults: [Fault]) { self.faults = faults }
 
-  /// A line for each fault.
+  /// One line for each fault.
   public var description: String { faults.map { "\($0.place): \($0.text)" }.joined(separator: "\n") }
 }

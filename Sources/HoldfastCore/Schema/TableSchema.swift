@@ -1,29 +1,29 @@
-/// How a table's records find their zone.
+/// The rule that determines the zone of a table's records.
 public enum ZoneRule: Hashable, Sendable {
-  /// Each record is a zone of its own, of which its maker is the owner.
+  /// Each record is a zone of its own. Its creator becomes the owner.
   case root
-  /// The zone of the record that a required reference column, named here, points to.
+  /// The zone of the record that the named, required reference column points to.
   case parent(String)
-  /// The private zone of the user who makes the record.
+  /// The private zone of the user who creates the record.
   case user
-  /// The public zone of this name, which all may read.
+  /// The public zone of this name, which every user may read.
   case `public`(String)
-  /// The record says its zone itself: the built-in table `members`.
+  /// The record names its zone: the built-in table `members`.
   case explicit
-  /// Only the server makes records: the built-in table `conflicts`.
+  /// Only the server creates records: the built-in table `conflicts`.
   case server
 }
 
-/// The least role that an operation on a table takes.
+/// The minimum role for each operation on a table.
 public struct TableRoles: Hashable, Sendable {
-  /// For creates; a `root` record may be created by every user.
+  /// For creates. Every user may create a `root` record.
   public var create: Role
   /// For updates.
   public var update: Role
   /// For deletes.
   public var delete: Role
 
-  /// Roles of their parts.
+  /// Creates roles.
   public init(create: Role = .editor, update: Role = .editor, delete: Role = .editor) {
     self.create = create
     self.update = update
@@ -33,22 +33,22 @@ public struct TableRoles: Hashable, Sendable {
 
 /// A table of records.
 public struct TableSchema: Hashable, Sendable {
-  /// The name; the same form as a column's.
+  /// The name, in the same form as a column's.
   public var name: String
-  /// How the records find their zone.
+  /// The rule that determines the zone of the records.
   public var zone: ZoneRule
   /// The columns besides `id`, `zone`, `rev` and `seq`, which every table has.
   public var columns: [ColumnSchema]
-  /// Groups of columns whose values together are unique in a zone.
+  /// Groups of columns whose combined values are unique in a zone.
   public var unique: [[String]]
-  /// The indexes, each of some columns in their order, by which the server finds records in a zone for programs that keep no copy.
+  /// The indexes, each a list of columns, for queries on the server within a zone.
   public var indexes: [[String]]
-  /// Who may do what.
+  /// The minimum role for each operation.
   public var roles: TableRoles
-  /// The names that the table had before.
+  /// The former names of the table.
   public var was: [String]
 
-  /// A table of its parts. Whether they fit together is checked by `Schema`.
+  /// Creates a table. `SyncSchema` checks the combination.
   public init(
     _ name: String, zone: ZoneRule, columns: [ColumnSchema], unique: [[String]] = [],
     indexes: [[String]] = [], roles: TableRoles = TableRoles(), was: [String] = []
@@ -62,27 +62,27 @@ public struct TableSchema: Hashable, Sendable {
     self.was = was
   }
 
-  /// The index of a column, or nil.
+  /// The index of a column; nil if unknown.
   public func index(of column: String) -> Int? { columns.firstIndex { $0.name == column } }
 
-  /// The index of the column that has a name, or had it before; nil when there is none.
+  /// The index of the column with a current or former name; nil if unknown.
   public func index(called name: String) -> Int? {
     index(of: name) ?? columns.firstIndex { $0.was.contains(name) }
   }
 
-  /// The same, of a name in JSON.
+  /// The index of the column with a current or former name, given as a JSON key; nil if unknown.
   public func index(called key: JSONKey) -> Int? {
     columns.firstIndex { key.matches($0.name) }
       ?? columns.firstIndex { column in column.was.contains { key.matches($0) } }
   }
 
-  /// Whether the table is one of Holdfast's own.
+  /// Whether the table is built in.
   public var isBuiltIn: Bool { zone == .explicit || zone == .server }
 
-  /// The column of `members` that the server alone writes: the id of the user who invited, until the invited user accepts; else null.
+  /// The column of `members` that only the server writes: the id of the inviting user until the invited user accepts, then null.
   public static let inviterColumn = "invited_by"
 
-  /// Who belongs to a zone, and in which role.
+  /// The members of zones, with their roles.
   public static let members = TableSchema(
     "members", zone: .explicit,
     columns: [
@@ -92,10 +92,10 @@ public struct TableSchema: Hashable, Sendable {
     ],
     unique: [["user"], ["group"]], roles: TableRoles(create: .owner, update: .owner, delete: .viewer))
 
-  /// The one column of `conflicts` that people write.
+  /// The only column of `conflicts` that users write.
   public static let resolutionColumn = "resolution"
 
-  /// Concurrent edits, with both values. The server makes them; people say which one holds.
+  /// Conflicting edits, with both values. The server creates them; users resolve them.
   public static let conflicts = TableSchema(
     "conflicts", zone: .server,
     columns: [

@@ -1,9 +1,10 @@
-// `String` compares by canonical equivalence: "é" as one scalar and as two are one key of a dictionary and equal to `==`. Both databases
-// and the wire compare bytes. This file makes its module do so as well; each module holds it by a link, as it must reach every file.
+// `String` compares by canonical equivalence: "é" as one scalar and as two are equal, and one key of a dictionary. Both databases and the
+// wire compare bytes. This file makes its module compare bytes too. Other modules have a symbolic link to it, because the declarations must
+// be internal.
 //
-// A declaration of the module shadows that of the standard library wherever the types are known, also in what the compiler derives
-// for `Hashable`; not where an array of optionals or an optional array is compared with a literal. Dictionaries and sets ask the standard library, so that those of `String` do not compile: the types are
-// `TextMap` and `TextSet`. A test looks through the sources for what is left.
+// A declaration of the module shadows that of the standard library wherever the static type is known, even in synthesized `Hashable`
+// conformances. Exceptions: comparing an array of optionals, or an optional array, with a literal. Dictionaries and sets use the standard
+// library's `==`, so those of `String` do not compile; use `TextMap` and `TextSet`. A test scans the sources for the rest.
 
 #if canImport(Darwin)
   import Darwin
@@ -28,19 +29,19 @@ extension String {
   static func != (left: String, right: String) -> Bool { !(left == right) }
   static func ~= (left: String, right: String) -> Bool { left == right }
 
-  /// Whether one is before the other in the order of their bytes, which is that of both databases.
+  /// Whether `left` precedes `right` in byte order, which both databases use.
   static func < (left: String, right: String) -> Bool { left.utf8.lexicographicallyPrecedes(right.utf8) }
   static func > (left: String, right: String) -> Bool { right < left }
   static func <= (left: String, right: String) -> Bool { !(right < left) }
   static func >= (left: String, right: String) -> Bool { !(left < right) }
 
-  /// Whether its first bytes are those of another.
+  /// Whether its bytes begin with those of `prefix`.
   func hasPrefix(_ prefix: String) -> Bool { utf8.starts(with: prefix.utf8) }
 
-  /// Whether its last bytes are those of another.
+  /// Whether its bytes end with those of `suffix`.
   func hasSuffix(_ suffix: String) -> Bool { utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8) }
 
-  /// The parts between the places of a separator. By scalars: "'" and a combining accent are one `Character`, in which the quote would not be found.
+  /// Splits at a separator. Works on scalars: "'" followed by a combining accent is one `Character`, in which the quote would not be found.
   func split(separator: Unicode.Scalar, maxSplits: Int = .max, omittingEmptySubsequences: Bool = true)
     -> [Substring]
   {
@@ -48,13 +49,13 @@ extension String {
       separator: separator, maxSplits: maxSplits, omittingEmptySubsequences: omittingEmptySubsequences)
   }
 
-  /// The first place of a scalar.
+  /// The first index of a scalar.
   func firstIndex(of scalar: Unicode.Scalar) -> Index? { unicodeScalars.firstIndex(of: scalar) }
 
-  /// The last place of a scalar.
+  /// The last index of a scalar.
   func lastIndex(of scalar: Unicode.Scalar) -> Index? { unicodeScalars.lastIndex(of: scalar) }
 
-  /// Whether it has the bytes of another in it.
+  /// Whether it contains the bytes of `part`.
   func contains(_ part: String) -> Bool { self[...].contains(part) }
 }
 
@@ -65,13 +66,13 @@ extension Substring {
   static func != (left: Substring, right: String) -> Bool { !(left == right) }
   static func ~= (left: Substring, right: Substring) -> Bool { left == right }
 
-  /// Whether its first bytes are those of a text.
+  /// Whether its bytes begin with those of `prefix`.
   func hasPrefix(_ prefix: String) -> Bool { utf8.starts(with: prefix.utf8) }
 
-  /// Whether its last bytes are those of a text.
+  /// Whether its bytes end with those of `suffix`.
   func hasSuffix(_ suffix: String) -> Bool { utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8) }
 
-  /// The parts between the places of a separator. By scalars: "'" and a combining accent are one `Character`, in which the quote would not be found.
+  /// Splits at a separator. Works on scalars: "'" followed by a combining accent is one `Character`, in which the quote would not be found.
   func split(separator: Unicode.Scalar, maxSplits: Int = .max, omittingEmptySubsequences: Bool = true)
     -> [Substring]
   {
@@ -80,13 +81,13 @@ extension Substring {
     ).map(Substring.init)
   }
 
-  /// The first place of a scalar.
+  /// The first index of a scalar.
   func firstIndex(of scalar: Unicode.Scalar) -> Index? { unicodeScalars.firstIndex(of: scalar) }
 
-  /// The last place of a scalar.
+  /// The last index of a scalar.
   func lastIndex(of scalar: Unicode.Scalar) -> Index? { unicodeScalars.lastIndex(of: scalar) }
 
-  /// Whether it has the bytes of another in it.
+  /// Whether it contains the bytes of `part`.
   func contains(_ part: String) -> Bool {
     var rest = utf8[...]
     while rest.count >= part.utf8.count {
@@ -177,7 +178,7 @@ func < (left: (String, String), right: (String, String)) -> Bool {
 func min(_ left: String, _ right: String) -> String { right < left ? right : left }
 func max(_ left: String, _ right: String) -> String { right < left ? left : right }
 
-// A warning is an error here, so that none of these can be called.
+// Warnings are errors in this package, so a call of one of these does not compile.
 
 extension Set<String> {
   @available(*, deprecated, message: "compares by canonical equivalence: TextSet compares bytes")

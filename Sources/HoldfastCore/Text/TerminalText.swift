@@ -1,6 +1,6 @@
 extension String {
-  /// The text as a terminal may show it: control characters, line breaks among them, and marks that turn the direction of writing around are escaped, as in
-  /// `\u{202E}`. What others have typed must neither steer the terminal nor look like something else.
+  /// The text as it is safe to show on a terminal. Control characters, including line breaks, and bidirectional controls are escaped, as in
+  /// `\u{202E}`. Other users' texts must neither control the terminal nor disguise themselves.
   public var shown: String {
     guard unicodeScalars.contains(where: \.isUnshown) else { return self }
     return unicodeScalars.reduce(into: "") { text, scalar in
@@ -14,7 +14,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// Whether a terminal would do something else than show it. Source: Unicode Standard Annex 9, sections 2.1 to 2.6.
+  /// Whether a terminal would interpret it instead of showing it. Source: Unicode Standard Annex 9, sections 2.1 to 2.6.
   var isUnshown: Bool {
     switch value {
     case 0..<0x20, 0x7F..<0xA0: true

@@ -1,18 +1,18 @@
-/// A text as the key of a dictionary or the element of a set: the same as another when their bytes are.
+/// A text as a dictionary key or set element, compared by bytes.
 public struct TextKey: Hashable, Comparable, Sendable {
   /// The text.
   public let text: String
 
-  /// The key of a text.
+  /// Creates the key of a text.
   public init(_ text: String) { self.text = text }
 
   /// Whether both have the same bytes.
   public static func == (left: TextKey, right: TextKey) -> Bool { left.text == right.text }
 
-  /// Whether one is before the other in the order of their bytes.
+  /// Whether `left` precedes `right` in byte order.
   public static func < (left: TextKey, right: TextKey) -> Bool { left.text < right.text }
 
-  /// Feeds the bytes to `hasher`. Texts that `String` takes for equal would have one hash, and somebody could choose a million of them.
+  /// Hashes the bytes. With `String`'s hash, canonically equivalent texts would collide, and an attacker could send a million of them.
   public func hash(into hasher: inout Hasher) {
     var text = text
     text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
@@ -21,7 +21,7 @@ public struct TextKey: Hashable, Comparable, Sendable {
 }
 
 extension TextKey: ExpressibleByStringLiteral, CustomStringConvertible {
-  /// The key of a literal.
+  /// Creates the key of a literal.
   public init(stringLiteral text: String) { self.init(text) }
   /// The text.
   public var description: String { text }

@@ -1,36 +1,36 @@
-/// A dictionary whose keys are texts, each with its bytes. It is used as a `[String: Value]` is, which takes canonically equivalent
-/// texts for one key. None of its initializers traps: of two values of one key the last counts.
+/// A dictionary whose text keys are compared by bytes. It has the interface of `[String: Value]`, which compares keys by canonical
+/// equivalence. Its initializers do not trap on duplicate keys: the last value wins.
 public struct TextMap<Value> {
   private var pairs: [TextKey: Value]
 
   private init(values: [TextKey: Value]) { pairs = values }
 
-  /// Without keys.
+  /// Creates an empty dictionary.
   public init() { pairs = [:] }
 
-  /// Of pairs; the last counts of those with one key.
+  /// Creates a dictionary of pairs. The last value of a duplicate key wins.
   public init(_ pairs: some Sequence<(String, Value)>) { self.init(pairs) { $1 } }
 
-  /// Of pairs, and of what is made of those with one key.
+  /// Creates a dictionary of pairs. `combine` merges the values of duplicate keys.
   public init(
     _ pairs: some Sequence<(String, Value)>, uniquingKeysWith combine: (Value, Value) throws -> Value
   ) rethrows {
     self.pairs = try Dictionary(pairs.lazy.map { (TextKey($0.0), $0.1) }, uniquingKeysWith: combine)
   }
 
-  /// Of values by a text of each.
+  /// Groups values by a text of each.
   public init<Values: Sequence>(grouping values: Values, by key: (Values.Element) throws -> String) rethrows
   where Value == [Values.Element] {
     pairs = try Dictionary(grouping: values) { TextKey(try key($0)) }
   }
 
-  /// The value of a key.
+  /// The value of a key; nil if absent.
   public subscript(key: String) -> Value? {
     get { pairs[TextKey(key)] }
     _modify { yield &pairs[TextKey(key)] }
   }
 
-  /// The value of a key, or another where there is none.
+  /// The value of a key, or `value` if absent.
   public subscript(key: String, default value: @autoclosure () -> Value) -> Value {
     get { pairs[TextKey(key), default: value()] }
     _modify { yield &pairs[TextKey(key), default: value()] }
@@ -45,22 +45,22 @@ public struct TextMap<Value> {
   /// The keys.
   public var keys: TextSet { TextSet(pairs.keys.lazy.map(\.text)) }
 
-  /// The same keys with other values.
+  /// Transforms the values.
   public func mapValues<Other>(_ transform: (Value) throws -> Other) rethrows -> TextMap<Other> {
     TextMap<Other>(values: try pairs.mapValues(transform))
   }
 
-  /// The same keys with other values, without those that come to nil.
+  /// Transforms the values, and leaves out nil results.
   public func compactMapValues<Other>(_ transform: (Value) throws -> Other?) rethrows -> TextMap<Other> {
     TextMap<Other>(values: try pairs.compactMapValues(transform))
   }
 
-  /// Those pairs that fulfil a condition.
+  /// The pairs that satisfy a condition.
   public func filter(_ isIncluded: (Element) throws -> Bool) rethrows -> TextMap {
     TextMap(values: try pairs.filter { try isIncluded(($0.key.text, $0.value)) })
   }
 
-  /// Adds the pairs of another.
+  /// Adds the pairs of another dictionary.
   public mutating func merge(_ other: TextMap, uniquingKeysWith combine: (Value, Value) throws -> Value)
     rethrows
   {
@@ -72,12 +72,12 @@ public struct TextMap<Value> {
     _ pairs: some Sequence<(String, Value)>, uniquingKeysWith combine: (Value, Value) throws -> Value
   ) rethrows { try merge(TextMap(pairs), uniquingKeysWith: combine) }
 
-  /// This with more pairs.
+  /// A copy with additional pairs.
   public func merging(
     _ pairs: some Sequence<(String, Value)>, uniquingKeysWith combine: (Value, Value) throws -> Value
   ) rethrows -> TextMap { try merging(TextMap(pairs), uniquingKeysWith: combine) }
 
-  /// This with the pairs of another.
+  /// A copy with the pairs of another dictionary.
   public func merging(_ other: TextMap, uniquingKeysWith combine: (Value, Value) throws -> Value) rethrows
     -> TextMap
   {
@@ -88,7 +88,7 @@ public struct TextMap<Value> {
   @discardableResult
   public mutating func removeValue(forKey key: String) -> Value? { pairs.removeValue(forKey: TextKey(key)) }
 
-  /// Sets the value of a key, and returns the one before.
+  /// Sets the value of a key, and returns the previous one.
   @discardableResult
   public mutating func updateValue(_ value: Value, forKey key: String) -> Value? {
     pairs.updateValue(value, forKey: TextKey(key))
@@ -104,24 +104,24 @@ extension TextMap: Collection {
   /// A key and its value.
   public typealias Element = (key: String, value: Value)
 
-  /// A place among the pairs.
+  /// A position in the dictionary.
   public struct Index: Comparable {
     fileprivate let index: Dictionary<TextKey, Value>.Index
-    /// Whether one place is before the other.
+    /// Whether `left` is before `right`.
     public static func < (left: Index, right: Index) -> Bool { left.index < right.index }
   }
 
-  /// The first place.
+  /// The first position.
   public var startIndex: Index { Index(index: pairs.startIndex) }
-  /// The place behind the last.
+  /// The position after the last pair.
   public var endIndex: Index { Index(index: pairs.endIndex) }
-  /// How many there are.
+  /// The number of pairs.
   public var count: Int { pairs.count }
-  /// Whether there is none.
+  /// Whether it has no pairs.
   public var isEmpty: Bool { pairs.isEmpty }
-  /// The next place.
+  /// The next position.
   public func index(after index: Index) -> Index { Index(index: pairs.index(after: index.index)) }
-  /// What is at a place.
+  /// The pair at a position.
   public subscript(index: Index) -> Element {
     let (key, value) = pairs[index.index]
     return (key.text, value)
@@ -133,10 +133,10 @@ extension TextMap: Equatable where Value: Equatable {}
 extension TextMap: Hashable where Value: Hashable {}
 
 extension TextMap: ExpressibleByDictionaryLiteral, CustomStringConvertible {
-  /// The pairs of a literal.
+  /// Creates a dictionary of a literal. The last value of a duplicate key wins.
   public init(dictionaryLiteral pairs: (String, Value)...) {
     if pairs.isEmpty { self.init() } else { self.init(pairs) }
   }
-  /// For people.
+  /// A description for people.
   public var description: String { String(describing: pairs) }
 }

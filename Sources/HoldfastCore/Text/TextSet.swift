@@ -1,4 +1,4 @@
-/// A set of texts, each with its bytes. It is used as a `Set<String>` is, which takes canonically equivalent texts for one.
+/// A set of texts, compared by bytes. It has the interface of `Set<String>`, which compares by canonical equivalence.
 public struct TextSet: Hashable, Sendable {
   private var keys: Set<TextKey>
 
@@ -7,7 +7,7 @@ public struct TextSet: Hashable, Sendable {
   /// The empty set.
   public init() { keys = [] }
 
-  /// The texts of a sequence.
+  /// Creates a set of the texts in a sequence.
   public init(_ texts: some Sequence<String>) { keys = Set(texts.lazy.map { TextKey($0) }) }
 
   /// Removes all texts.
@@ -15,43 +15,43 @@ public struct TextSet: Hashable, Sendable {
     keys.removeAll(keepingCapacity: keepingCapacity)
   }
 
-  /// Those texts that fulfil a condition.
+  /// The texts that satisfy a condition.
   public func filter(_ isIncluded: (String) throws -> Bool) rethrows -> TextSet {
     TextSet(keys: try keys.filter { try isIncluded($0.text) })
   }
 
-  /// The texts of this set and those of a sequence.
+  /// The union with a sequence.
   public func union(_ texts: some Sequence<String>) -> TextSet { union(TextSet(texts)) }
   /// Adds the texts of a sequence.
   public mutating func formUnion(_ texts: some Sequence<String>) { for text in texts { insert(text) } }
-  /// The texts of this set that are not in a sequence.
+  /// The texts that are not in a sequence.
   public func subtracting(_ texts: some Sequence<String>) -> TextSet { subtracting(TextSet(texts)) }
   /// Removes the texts of a sequence.
   public mutating func subtract(_ texts: some Sequence<String>) { for text in texts { remove(text) } }
-  /// The texts of this set that are in a sequence, too.
+  /// The texts that are also in a sequence.
   public func intersection(_ texts: some Sequence<String>) -> TextSet { intersection(TextSet(texts)) }
-  /// Whether all texts of this set are in a sequence.
+  /// Whether all texts are in a sequence.
   public func isSubset(of texts: some Sequence<String>) -> Bool { isSubset(of: TextSet(texts)) }
-  /// Whether all texts of a sequence are in this set.
+  /// Whether it contains all texts of a sequence.
   public func isSuperset(of texts: some Sequence<String>) -> Bool { texts.allSatisfy { contains($0) } }
-  /// Whether none of a sequence's texts is in this set.
+  /// Whether it contains no text of a sequence.
   public func isDisjoint(with texts: some Sequence<String>) -> Bool { !texts.contains { contains($0) } }
 }
 
 extension TextSet: SetAlgebra {
-  /// Whether a text is in the set.
+  /// Whether it contains a text.
   public func contains(_ text: String) -> Bool { keys.contains(TextKey(text)) }
-  /// The texts of both.
+  /// The union of both sets.
   public func union(_ other: TextSet) -> TextSet { TextSet(keys: keys.union(other.keys)) }
-  /// The texts that are in both.
+  /// The intersection of both sets.
   public func intersection(_ other: TextSet) -> TextSet { TextSet(keys: keys.intersection(other.keys)) }
-  /// The texts that are in one of both.
+  /// The texts that are in exactly one of both sets.
   public func symmetricDifference(_ other: TextSet) -> TextSet {
     TextSet(keys: keys.symmetricDifference(other.keys))
   }
-  /// The texts that are not in another.
+  /// The texts that are not in another set.
   public func subtracting(_ other: TextSet) -> TextSet { TextSet(keys: keys.subtracting(other.keys)) }
-  /// Whether all are in another.
+  /// Whether all texts are in another set.
   public func isSubset(of other: TextSet) -> Bool { keys.isSubset(of: other.keys) }
 
   /// Adds a text.
@@ -64,44 +64,44 @@ extension TextSet: SetAlgebra {
   /// Removes a text.
   @discardableResult
   public mutating func remove(_ text: String) -> String? { keys.remove(TextKey(text))?.text }
-  /// Adds a text in the place of an equal one.
+  /// Adds a text, replacing an equal one.
   @discardableResult
   public mutating func update(with text: String) -> String? { keys.update(with: TextKey(text))?.text }
-  /// Adds the texts of another.
+  /// Adds the texts of another set.
   public mutating func formUnion(_ other: TextSet) { keys.formUnion(other.keys) }
-  /// Keeps those that are in another.
+  /// Keeps the texts that are in another set.
   public mutating func formIntersection(_ other: TextSet) { keys.formIntersection(other.keys) }
-  /// Keeps those that are in one of both.
+  /// Keeps the texts that are in exactly one of both sets.
   public mutating func formSymmetricDifference(_ other: TextSet) { keys.formSymmetricDifference(other.keys) }
-  /// Removes those that are in another.
+  /// Removes the texts that are in another set.
   public mutating func subtract(_ other: TextSet) { keys.subtract(other.keys) }
 }
 
 extension TextSet: Collection {
-  /// A place in the set.
+  /// A position in the set.
   public struct Index: Comparable, Sendable {
     fileprivate let index: Set<TextKey>.Index
-    /// Whether one place is before the other.
+    /// Whether `left` is before `right`.
     public static func < (left: Index, right: Index) -> Bool { left.index < right.index }
   }
 
-  /// The first place.
+  /// The first position.
   public var startIndex: Index { Index(index: keys.startIndex) }
-  /// The place behind the last.
+  /// The position after the last text.
   public var endIndex: Index { Index(index: keys.endIndex) }
-  /// How many there are.
+  /// The number of texts.
   public var count: Int { keys.count }
-  /// Whether there is none.
+  /// Whether it is empty.
   public var isEmpty: Bool { keys.isEmpty }
-  /// The next place.
+  /// The next position.
   public func index(after index: Index) -> Index { Index(index: keys.index(after: index.index)) }
-  /// What is at a place.
+  /// The text at a position.
   public subscript(index: Index) -> String { keys[index.index].text }
 }
 
 extension TextSet: ExpressibleByArrayLiteral, CustomStringConvertible {
-  /// The texts of a literal.
+  /// Creates a set of a literal.
   public init(arrayLiteral texts: String...) { self.init(texts) }
-  /// For people.
+  /// A description for people.
   public var description: String { String(describing: map { $0 }) }
 }

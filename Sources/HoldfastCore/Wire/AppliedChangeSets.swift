@@ -1,36 +1,36 @@
-/// The last change sets of a device that took effect or were refused, by their last number and the chain up to there: a copy of the device finds
-/// in it what it must not send again. See PROTOCOL.md, section 7.
+/// A device's last applied and refused change sets, by last number and chain. A copy of the device finds in it the change sets that it must
+/// not send again. See PROTOCOL.md, section 7.
 public struct AppliedChangeSets: Hashable, Sendable {
-  /// A change set that was dealt with.
+  /// An applied or refused change set.
   public struct Entry: Hashable, Sendable {
     /// The number of its last operation.
     public let last: Int64
-    /// The fingerprint of all that the device sent up to there.
+    /// The chain fingerprint of everything that the device sent up to there.
     public let chain: Fingerprint
 
-    /// An entry of its parts.
+    /// Creates an entry.
     public init(last: Int64, chain: Fingerprint) {
       self.last = last
       self.chain = chain
     }
   }
 
-  /// How many are remembered.
+  /// The maximum number of entries.
   public static let limit = 64
 
   private static let size = 16
 
-  /// As the server keeps it, oldest first: 16 bytes an entry, number and chain, the greater bytes first; of one that was refused the number is
-  /// negative. What every request writes is not read for it.
+  /// The form that the server stores, oldest first: 16 bytes for each entry, number and chain, big-endian. The number of a refused change
+  /// set is negative. The form is appendable, so a request need not parse it.
   public private(set) var bytes: [UInt8]
 
-  /// None, or those that `bytes` gave; what is cut is left out.
+  /// Restores stored entries. Truncated ones are left out.
   public init(bytes: [UInt8] = []) {
     let whole = bytes.count - bytes.count % Self.size
     self.bytes = Array(bytes[max(0, whole - Self.limit * Self.size)..<whole])
   }
 
-  /// Adds the next one, and drops the oldest when there are too many.
+  /// Adds the next entry, and drops the oldest beyond the limit.
   public mutating func add(_ entry: Entry, isRefused: Bool = false) {
     if bytes.count == Self.limit * Self.size { bytes.removeFirst(Self.size) }
     let number = isRefused ? -entry.last : entry.last
@@ -38,13 +38,13 @@ public struct AppliedChangeSets: Hashable, Sendable {
     withUnsafeBytes(of: entry.chain.value.bigEndian) { bytes += $0 }
   }
 
-  /// Those that took effect, oldest first.
+  /// The applied change sets, oldest first.
   public var entries: [Entry] { all.filter { $0.last > 0 } }
 
-  /// Those that were refused, oldest first.
+  /// The refused change sets, oldest first.
   public var refused: [Entry] { all.filter { $0.last < 0 }.map { Entry(last: -$0.last, chain: $0.chain) } }
 
-  /// All behind this number are there.
+  /// The number after which the list is complete.
   public var completeFrom: Int64 {
     bytes.count < Self.limit * Self.size ? 0 : all.first.map { abs($0.last) } ?? 0
   }
@@ -56,9 +56,9 @@ public struct AppliedChangeSets: Hashable, Sendable {
     }
   }
 
-  // MARK: The form of the wire
+  // MARK: Wire format
 
-  /// Reads the member `applied` of a session; nil when it has another form.
+  /// Parses the member `applied` of a session; nil if invalid.
   public init?(json: JSONValue) {
     guard let from = json["from"]?.integerValue, let applied = Self.entries(json["sets"]),
       let refused = Self.entries(json["refused"] ?? []), applied.count + refused.count <= Self.limit
@@ -80,7 +80,7 @@ public struct AppliedChangeSets: Hashable, Sendable {
     return entries.count == sets.count ? entries : nil
   }
 
-  /// As it stands in a session.
+  /// The form in a session.
   public var json: JSONValue {
     func list(_ entries: [Entry]) -> JSONValue {
       .array(entries.map { [.integer($0.last), .string($0.chain.text)] })

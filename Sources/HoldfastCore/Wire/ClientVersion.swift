@@ -1,22 +1,22 @@
-/// What a device says of the app that it runs, for operators; see PROTOCOL.md, section 3.
+/// The app version that a device reports, for operators; see PROTOCOL.md, section 3.
 public struct ClientVersion: Hashable, Sendable {
-  /// The greatest length of each of its texts in bytes.
+  /// The maximum length of each text in bytes.
   public static let limit = 64
 
-  /// The app and its version, such as `jot 1.2`.
+  /// The app's name and version, such as `jot 1.2`.
   public let app: String
-  /// Tells the schema of the app from others: 16 hex digits, as `Schema.fingerprint` has them.
+  /// The fingerprint of the app's schema: 16 hex digits.
   public let schema: String
 
-  /// A version of its parts.
+  /// Creates a version.
   public init(app: String, schema: String) { (self.app, self.schema) = (app, schema) }
 
-  /// What of an app's name a server takes: printable ASCII, up to the limit.
+  /// The valid part of an app's name: printable ASCII, up to the limit.
   public static func name(_ text: String) -> String {
     String(decoding: text.utf8.filter { (0x20..<0x7F).contains($0) }.prefix(limit), as: UTF8.self)
   }
 
-  /// Reads it off a request.
+  /// Parses it from a request.
   ///
   /// - Throws: `Problem.invalidRequest`.
   init(_ reader: inout JSONReader) throws {

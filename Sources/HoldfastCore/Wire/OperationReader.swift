@@ -1,15 +1,15 @@
-/// Reads the operations of change sets and checks them against the schema.
+/// Parses the operations of change sets, and checks them against the schema.
 ///
-/// A text that is no JSON throws. An operation that is JSON but wrong gives a `Problem`, so that its change set alone is refused.
+/// Invalid JSON throws. An invalid operation in valid JSON returns a `Problem`, so that only its change set is refused.
 public struct OperationReader: Sendable {
   let schema: SyncSchema
 
-  /// A reader for a schema.
+  /// Creates a reader for a schema.
   public init(schema: SyncSchema) { self.schema = schema }
 
   /// Reads one operation.
   ///
-  /// - Throws: `JSONError` when the text is no JSON.
+  /// - Throws: `JSONError` for invalid JSON.
   public func read(_ reader: inout JSONReader) throws -> Result<RecordOperation, Problem> {
     guard try reader.peekKind() == .object else {
       try reader.skipValue()
@@ -20,7 +20,7 @@ public struct OperationReader: Sendable {
     do { return .success(try operation(fields)) } catch let problem as Problem {
       return .failure(problem)
     } catch let error as JSONError {
-      // The grammar was checked above: this is a number beyond the finite doubles, a wrong value and no broken text.
+      // The grammar was checked above. So the value is a number out of range, and the text is valid.
       return .failure(Problem(.invalidValue, error.description))
     }
   }
@@ -36,7 +36,7 @@ public struct OperationReader: Sendable {
     guard let table = schema.index(called: name) else { throw Problem(.unknownTable, name) }
     if schema.tables[table].zone == .server, kind != .update { throw Problem(.readOnlyTable, name) }
     guard let id = fields.id else { throw Problem(.invalidOperation, "id is missing.") }
-    // A record that a team's table had before, or SQL made, may have another id; so has one that is restored.
+    // Other operations may name another id: records of adopted tables, or those made by SQL, have ids of any form.
     guard kind == .create ? Identifier.isUUID(id) : Identifier.isPossible(id) else {
       throw Problem(.invalidID, "id of an operation on \(name).")
     }
@@ -58,7 +58,7 @@ public struct OperationReader: Sendable {
     var bases = values
     if let columns = fields.columns {
       values = try table.values(in: columns) { key, reader in
-        // An app of another schema says null of all its columns that a new record has no value of.
+        // An app with another schema sends null for each column without a value in a new record.
         if kind == .create, try reader.peekKind() == .null { return table.index(called: key) == nil }
         guard table.zone == .explicit, key == "zone", try reader.peekKind() == .string else { return false }
         zone = try reader.readString()
@@ -96,7 +96,7 @@ public struct OperationReader: Sendable {
   }
 }
 
-/// The members of an operation as they stand in the text, before the table is known.
+/// The members of an operation, parsed before its table is known.
 private struct Fields {
   var kind: String?
   var table: String?

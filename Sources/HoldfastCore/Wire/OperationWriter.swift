@@ -1,20 +1,20 @@
-/// Writes the operations of a change set, the bytes that a device seals and sends.
+/// Encodes the operations of a change set into the bytes that a device seals and sends.
 public struct OperationWriter: ~Copyable {
   private var writer = JSONWriter(capacity: 512)
 
   /// Begins a change set.
   public init() { writer.beginArray() }
 
-  /// The size so far, in bytes.
+  /// The size so far in bytes.
   public var count: Int { writer.count }
 
   /// Writes one operation.
   ///
   /// - Parameters:
   ///   - rev: written for updates and deletes.
-  ///   - settings: with bases, which are written for updates.
-  ///   - zone: of a create in a table with an explicit zone.
-  ///   - unsendable: by column, what is written instead of a value that no message can carry.
+  ///   - settings: the values, with bases, which are written for updates.
+  ///   - zone: the zone of a create in a table with explicit zones.
+  ///   - unsendable: by column, a replacement for a value that no message can carry.
   public mutating func write(
     _ kind: RecordOperation.Kind, table: TableSchema, id: String, rev: Int64, stamp: Stamp,
     settings: [RecordOperation.Setting],
@@ -63,7 +63,7 @@ public struct OperationWriter: ~Copyable {
     writer.endObject()
   }
 
-  /// Ends the change set and gives its bytes.
+  /// Ends the change set and returns its bytes.
   public consuming func finish() -> [UInt8] {
     writer.endArray()
     return writer.bytes
@@ -71,8 +71,8 @@ public struct OperationWriter: ~Copyable {
 }
 
 extension JSONWriter {
-  /// Writes a value of a column. One that does not fit the column's type, as a foreign writer may have left it, is written as
-  /// what it is, so that it is refused by name and not lost.
+  /// Writes a value of a column. A value of the wrong type, written by another program, keeps its own type, so that the server refuses it
+  /// by name and it is not lost.
   public mutating func value(_ value: Value, of column: ColumnSchema) {
     switch (value, column.type) {
     case (.null, _): null()
@@ -80,7 +80,7 @@ extension JSONWriter {
     case (.integer(let number), _): int64(number)
     case (.real(let number), _): doubleOrNull(number)
     case (.text(let text), .json):
-      // A text that is no JSON goes as a string, and so does what nests too deep for a message to hold it.
+      // A text that is no JSON, or nested too deep for a message, is written as a string.
       if (try? JSONReader.read(text, maximumDepth: ColumnSchema.jsonDepthLimit, { try $0.skipValue() }))
         != nil
       {

@@ -1,12 +1,12 @@
-/// One create, update or delete of one record, checked against the schema.
+/// A create, update or delete of one record, checked against the schema.
 public struct RecordOperation: Sendable {
-  /// What is done.
+  /// The kind of operation.
   public enum Kind: String, Sendable {
-    /// The record begins.
+    /// Creates the record.
     case create
-    /// Columns change.
+    /// Changes columns.
     case update
-    /// The record ends.
+    /// Deletes the record.
     case delete
   }
 
@@ -16,10 +16,10 @@ public struct RecordOperation: Sendable {
     public let column: Int
     /// The new value.
     public let value: Value
-    /// The value that the editor saw before, where it was sent.
+    /// The value before the edit on its device; nil if not sent.
     public let base: Value?
 
-    /// A setting of its parts.
+    /// Creates a setting.
     public init(column: Int, value: Value, base: Value? = nil) {
       self.column = column
       self.value = value
@@ -27,26 +27,26 @@ public struct RecordOperation: Sendable {
     }
   }
 
-  /// What is done.
+  /// The kind of operation.
   public let kind: Kind
   /// The index of the table in the schema.
   public let table: Int
-  /// The record.
+  /// The record's id.
   public let id: String
-  /// The rev of the record that the operation is based on; 0 when the device knew none.
+  /// The record's `rev` that the operation is based on; 0 if the device knew none.
   public let rev: Int64
-  /// When it was made.
+  /// The time of the operation.
   public let stamp: Stamp
-  /// The columns it sets: all of them for a create, the changed ones for an update, none for a delete.
+  /// The columns to set: all for a create, the changed ones for an update, none for a delete.
   public let settings: [Setting]
-  /// The zone that a create in a table with an explicit zone names.
+  /// The zone of a create in a table with explicit zones.
   public let zone: String?
-  /// Whether a create brings a deleted record back whatever its maker knew of the deletion. Devices never say so.
+  /// Whether a create restores a deleted record even if its author knew of the deletion. Devices never set it.
   public let isExplicitRestore: Bool
-  /// Whether the id was made for this create at random just now, so that no record has it. Devices never say so.
+  /// Whether the id is new and random, so that no record can have it. Devices never set it.
   public let hasNewID: Bool
 
-  /// An operation of its parts.
+  /// Creates an operation.
   public init(
     kind: Kind, table: Int, id: String, rev: Int64, stamp: Stamp, settings: [Setting], zone: String? = nil,
     isExplicitRestore: Bool = false, hasNewID: Bool = false

@@ -1,30 +1,30 @@
-/// A record, or a deletion, that a device recovers to a restored server; docs/RESTORING.md, section 4.
+/// A record or tombstone that a device uploads to a restored server; docs/RESTORING.md, section 4.
 public struct RecoveredRecord: Sendable {
-  /// The greatest number of them in one request.
+  /// The maximum number in one request.
   public static let limit = 500
 
   /// The index of the table.
   public let table: Int
   /// The record's id.
   public let id: String
-  /// The zone that it was in.
+  /// The record's zone on the device.
   public let zone: String
-  /// The rev that it had in the history that is lost.
+  /// The record's `rev` in the lost history.
   public let rev: Int64
-  /// Its values, in the order of the columns; nil for a deletion.
+  /// The values in column order; nil for a tombstone.
   public let values: [Value]?
 
-  /// Whether it is a deletion.
+  /// Whether it is a tombstone.
   public var isDeletion: Bool { values == nil }
 
-  /// A record of its parts.
+  /// Creates a recovered record.
   public init(table: Int, id: String, zone: String, rev: Int64, values: [Value]?) {
     (self.table, self.id, self.zone, self.rev, self.values) = (table, id, zone, rev, values)
   }
 
-  /// Writes it.
+  /// Encodes the record.
   ///
-  /// - Parameter table: its table.
+  /// - Parameter table: the record's table.
   public func write(to writer: inout JSONWriter, of table: TableSchema) {
     writer.beginObject()
     writer.key("table")
@@ -52,10 +52,10 @@ public struct RecoveredRecord: Sendable {
 }
 
 extension OperationReader {
-  /// Reads a record that is recovered. Columns that the schema does not know are passed over when they have no value.
+  /// Reads a recovered record. Unknown columns that are null are skipped.
   ///
-  /// - Returns: a problem for what does not fit the schema.
-  /// - Throws: `Problem` when it has a wrong form; `JSONError` when the text is no JSON.
+  /// - Returns: a problem if the record does not fit the schema.
+  /// - Throws: `Problem` for an invalid form; `JSONError` for invalid JSON.
   func readRecovered(_ reader: inout JSONReader) throws -> Result<RecoveredRecord, Problem> {
     var (name, id, zone): (String?, String?, String?)
     var rev: Int64?
@@ -93,7 +93,7 @@ extension OperationReader {
 
   private func values(in columns: UnsafeBufferPointer<UInt8>, of table: TableSchema) throws -> [Value] {
     let values = try table.values(in: columns) { key, reader in
-      // A value that would be lost is refused, and waits in quarantine for a server that knows its column.
+      // A value of an unknown column is refused instead of lost. It waits in quarantine for a server that knows the column.
       guard table.index(called: key) == nil, try reader.peekKind() == .null else { return false }
       try reader.readNull()
       return true

@@ -1,18 +1,18 @@
-/// What a device says of a zone of which it has more than the server; docs/RESTORING.md, section 4.
+/// A device's claim that it has more of a zone than the server; docs/RESTORING.md, section 4.
 public struct RecoveryClaim: Hashable, Sendable {
-  /// The greatest number of them in one request, and of zones for which proofs are asked.
+  /// The maximum number of claims in one request, and of zones for which the server requests proofs.
   public static let limit = 1000
 
   /// The zone.
   public let zone: String
-  /// What the server gave last as proof of the role; "" when the device has none.
+  /// The server's last proof of the role; "" if the device has none.
   public let proof: String
-  /// The role that the user had, as the device has it: for a person to look at. "" when it is not known.
+  /// The user's role according to the device, shown to the operator; "" if unknown.
   public let role: String
-  /// How many confirmed records of the zone the device has.
+  /// The number of confirmed records of the zone on the device.
   public let records: Int64
 
-  /// A claim of its parts.
+  /// Creates a claim.
   public init(zone: String, proof: String, role: String, records: Int64) {
     (self.zone, self.proof, self.role, self.records) = (zone, proof, role, records)
   }

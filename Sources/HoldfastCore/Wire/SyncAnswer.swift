@@ -1,93 +1,93 @@
 /// The answer of `POST /v1/sync`; see PROTOCOL.md, section 3.
 public struct SyncAnswer: Sendable {
-  /// A change set that the server refused for good.
+  /// A permanently refused change set.
   public struct Refused: Sendable {
     /// The number of its first operation.
     public let first: Int64
     /// The number of its last operation.
     public let last: Int64
-    /// The number of the operation that is wrong.
+    /// The number of the invalid operation.
     public let operation: Int64
     /// The problem document, as JSON.
     public let problem: [UInt8]
   }
 
-  /// What became of what a request recovered.
+  /// The results of recovered records in the request.
   public struct Recovered: Sendable {
-    /// So many of its returns were dealt with.
+    /// The number of processed records.
     public var count: Int64 = 0
-    /// Those of them that can't be taken: their place in the request, and the problem document.
+    /// The refused records: their index in the request, and the problem document.
     public var refused: [(index: Int64, problem: [UInt8])] = []
   }
 
-  /// What is new in one zone.
+  /// The changes of one zone.
   public struct Part: Sendable {
     /// The zone.
     public var zone = ""
     /// The user's role in it.
     public var role = ""
-    /// The ack that the changes follow; "" is the beginning.
+    /// The ack that the changes follow; "" for the beginning.
     public var from = ""
     /// The token after the changes.
     public var to = ""
-    /// Whether the zone goes on after these changes.
+    /// Whether more changes follow.
     public var hasMore = false
-    /// How many changes it brings.
+    /// The number of changes in this part.
     public var count: Int64 = 0
-    /// At most so many changes are still to come.
+    /// The maximum number of changes still to come.
     public var remaining: Int64 = 0
     /// Whether the zone must be resynced.
     public var isReset = false
-    /// Whether that is so because the server was restored, and has less of the zone than the device.
+    /// Whether the reason is a restored server that has less of the zone than the device.
     public var isRestored = false
-    /// Where the array of changes is in the body.
+    /// The range of the array of changes in the body.
     public var changes: Range<Int> = 0..<0
   }
 
-  /// The server's clock, not behind any stamp in the answer.
+  /// The server's clock, at least as late as every stamp in the answer.
   public var clock = Stamp.zero
-  /// The highest number that the server has dealt with.
+  /// The highest number that the server has processed.
   public var confirmed: Int64 = 0
-  /// The server's fingerprint of everything up to `confirmed`.
+  /// The server's chain fingerprint up to `confirmed`.
   public var chain = Fingerprint.beginning
-  /// The refused change sets whose answers were not acked yet.
+  /// The refused change sets that the device has not acknowledged.
   public var refused: [Refused] = []
-  /// Whether the next request must say all acks.
+  /// Whether the next request must contain all acks.
   public var mustResend = false
-  /// The zones that have something new.
+  /// The zones with changes.
   public var parts: [Part] = []
-  /// The zones that may no longer be read.
+  /// The zones that the user may no longer read.
   public var lost: [String] = []
-  /// A zone of which a restored server can't say whether it may be read.
+  /// A zone to which a restored server can't check access, because it does not know the zone or the member.
   public struct AwaitingZone: Sendable {
     /// The zone.
     public var zone = ""
-    /// Whether the server does not know it at all.
+    /// Whether the zone is unknown to the server.
     public var isUnknown = false
-    /// Until when it can be recovered, in milliseconds since 1970; 0 when it can't, nil where the server does not say.
+    /// The end of the recovery period, in milliseconds since 1970; 0 if recovery is not possible, nil if not stated.
     public var until: Int64?
   }
 
-  /// Zones of which a restored server can't say whether they may be read.
+  /// The zones to which a restored server can't check access.
   public var awaitingRecovery: [AwaitingZone] = []
-  /// What shows the server that it has dealt with the device up to `confirmed`; "" where it gives none.
+  /// The proof that the server processed the device's operations up to `confirmed`; "" if absent.
   public var proof = ""
-  /// What shows the server which role the user has in zones.
+  /// The proofs of the user's roles in zones.
   public var proofs: [(zone: String, proof: String)] = []
-  /// The zones for whose proof the server asks.
+  /// The zones for which the server requests a proof.
   public var wanted: [String] = []
-  /// What became of what the request recovered; nil when none of it was looked at.
+  /// The results of recovered records; nil if none was processed.
   public var recovered: Recovered?
-  /// Tells the server's schema from others; "" when it did not say.
+  /// The fingerprint of the server's schema; "" if absent.
   public var schema = ""
-  /// The names that its tables and columns had before.
+  /// The former names of its tables and columns.
   public var renamed = FormerNames()
 
-  /// Reads a body. Members that are not known are skipped, so that an older device understands a newer server.
+  /// Parses a body. Unknown members are skipped, so that an older device understands a newer server.
   ///
-  /// - Throws: `JSONError`; `Problem` with `invalidRequest` when a member has a wrong form.
+  /// - Throws: `JSONError`; `Problem` with `invalidRequest` if a member is invalid.
   public init(body: [UInt8]) throws {
-    // Something between device and server may answer 200 with JSON of its own. Nothing must be concluded from what it does not say.
+    // A proxy may answer 200 with JSON of its own. A missing member must not be taken for an empty one.
     var missing: TextSet = ["clock", "confirmed", "chain", "refused", "resend", "zones", "lost"]
     try JSONReader.read(body) { reader in
       try reader.readObject { key, reader in
@@ -125,13 +125,13 @@ public struct SyncAnswer: Sendable {
     return value
   }
 
-  /// A number of an operation: such that there is one behind it, and differences of two are numbers.
+  /// The number of an operation. The limit leaves room for a successor and for differences.
   private static func number(_ reader: inout JSONReader, _ member: String) throws -> Int64 {
     let number = try reader.readInt64()
     return try parsed((0..<Int64.max / 2).contains(number) ? number : nil, member)
   }
 
-  /// How many there are of something: so many that the sum over an answer is a number.
+  /// A count. The limit keeps sums over an answer within Int64.
   private static func count(_ reader: inout JSONReader, _ member: String) throws -> Int64 {
     let count = try reader.readInt64()
     return try parsed((0..<1 << 40).contains(count) ? count : nil, member)

@@ -1,24 +1,24 @@
-/// The version of the protocol that this code speaks.
+/// The version of the protocol that this code implements.
 public let protocolVersion: Int64 = 1
 
-/// A change set as it arrived: its bytes, and its operations or what is wrong with them.
+/// A received change set: its bytes, and its operations or their first problem.
 public struct ReceivedChangeSet: Sendable {
-  /// Where its bytes are in the body.
+  /// The range of its bytes in the body.
   public let range: Range<Int>
-  /// How many operations it has, also when they are wrong.
+  /// The number of its operations, even if they are invalid.
   public let count: Int
-  /// The operations, or the first problem with the index of the operation that has it.
+  /// The operations, or the first problem and the index of its operation.
   public let content: Result<[RecordOperation], RefusedOperation>
 }
 
-/// Why a change set is refused, and for which of its operations.
+/// The reason why a change set is refused, and the operation at fault.
 public struct RefusedOperation: Error, Hashable, Sendable {
   /// The index of the operation in its change set, from 0.
   public let index: Int
-  /// What is wrong with it.
+  /// The problem of the operation.
   public let problem: Problem
 
-  /// A refusal of its parts.
+  /// Creates a refusal.
   public init(index: Int, problem: Problem) {
     self.index = index
     self.problem = problem
@@ -27,40 +27,40 @@ public struct RefusedOperation: Error, Hashable, Sendable {
 
 /// The request of `POST /v1/sync`; see PROTOCOL.md, section 3.
 public struct SyncRequest: Sendable {
-  /// What a device says about one zone: a token, "" for the beginning, nil for gone.
+  /// The ack of one zone: a token, "" for the beginning, nil for a zone that the device no longer has.
   public struct Ack: Hashable, Sendable {
     /// The zone.
     public let zone: String
-    /// The token; "" is the beginning, nil says that the zone is gone from the device.
+    /// The token; "" for the beginning, nil if the device no longer has the zone.
     public let token: String?
 
-    /// An ack of its parts.
+    /// Creates an ack.
     public init(zone: String, token: String?) {
       self.zone = zone
       self.token = token
     }
   }
 
-  /// The greatest number of change sets in one request.
+  /// The maximum number of change sets in one request.
   public static let changeSetLimit = 1000
-  /// The greatest number of operations in one change set.
+  /// The maximum number of operations in one change set.
   public static let operationLimit = 10000
-  /// The greatest number of acks in one request.
+  /// The maximum number of acks in one request.
   public static let ackLimit = 100_000
 
-  /// Answers up to this number are durable on the device.
+  /// The device has durably stored refusals up to this number.
   public var acknowledgedRefusals: Int64 = 0
-  /// The acks that are news, or all.
+  /// The changed acks, or all of them.
   public var acks: [Ack] = []
-  /// Whether `acks` names all zones of the device.
+  /// Whether `acks` contains all zones of the device.
   public var isComplete = false
-  /// The clock of the last answer that the device has dealt with: what it says of its zones is of then. Nil where that is not said.
+  /// The clock of the last answer that the device applied. Its acks are as of then. Nil if not stated.
   public var lastServerClock: Stamp?
-  /// The sum over all acks of the device, after this request's.
+  /// The digest of all acks of the device, including those of this request.
   public var digest = AckDigest().text
-  /// What the device says of the app that it runs.
+  /// The app version that the device reports.
   public var client: ClientVersion?
-  /// The version of the app's schema; 0 for one that does not say.
+  /// The version of the app's schema; 0 if not stated.
   public var schemaVersion: Int64 = 0
   /// The number of the first operation of the first change set.
   public var first: Int64 = 1
@@ -68,23 +68,23 @@ public struct SyncRequest: Sendable {
   public var chain = Fingerprint.beginning
   /// The change sets, in order.
   public var changeSets: [ReceivedChangeSet] = []
-  /// What is recovered to a restored server.
+  /// The records to recover on a restored server.
   public var recovered: [Result<RecoveredRecord, Problem>] = []
 
-  /// The `proof` of the last answer that the device has dealt with; "" when it has none.
+  /// The `proof` of the last answer that the device applied; "" if none.
   public var proof = ""
-  /// What it has of zones for whose proof the server asked.
+  /// Recovery claims of zones for which the server requested a proof.
   public var claims: [RecoveryClaim] = []
-  /// Zones of which it has no proof of its role.
+  /// Zones for which the device has no proof of the role.
   public var unproven: [String] = []
 
-  /// Whether it brings anything to be written besides acks and answers.
+  /// Whether the request writes anything besides acks and acknowledged refusals.
   public var isWriting: Bool { !changeSets.isEmpty || !recovered.isEmpty || !claims.isEmpty }
 
-  /// A request that says nothing.
+  /// Creates an empty request.
   public init() {}
 
-  /// Reads a body.
+  /// Parses a body.
   ///
   /// - Throws: `Problem`: `malformedJSON`, `invalidRequest` or `protocolUnsupported`.
   public init(body: [UInt8], operations: OperationReader) throws(Problem) {
@@ -205,8 +205,9 @@ public struct SyncRequest: Sendable {
 
   /// The body of a request.
   ///
-  /// - Parameter sealed: the bytes of the change sets, exactly as they were sealed.
-  /// - Parameter recovered: what is recovered, as `RecoveredRecord` writes it; takes the place of the property.
+  /// - Parameters:
+  ///   - sealed: the exact bytes of the sealed change sets.
+  ///   - recovered: the records to recover, encoded by `RecoveredRecord.write`; used instead of the property.
   public func body(sealed: [[UInt8]], recovered: [[UInt8]] = []) -> [UInt8] {
     var writer = JSONWriter(capacity: 512 + sealed.reduce(0) { $0 + $1.count + 1 })
     writer.beginObject()

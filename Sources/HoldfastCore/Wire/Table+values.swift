@@ -1,11 +1,11 @@
 extension TableSchema {
-  /// Reads the values that an object gives to columns, and checks them.
+  /// Reads and checks the column values in an object.
   ///
   /// - Parameters:
-  ///   - columns: an object of JSON whose grammar was checked.
-  ///   - other: takes a member from the reader that is no column, and says whether it is known all the same.
-  /// - Returns: a value for each column, in their order; nil for those that the object does not name.
-  /// - Throws: `Problem` naming the column; `JSONError` for a number beyond the finite doubles.
+  ///   - columns: a JSON object whose grammar was checked.
+  ///   - other: handles a member that is no column; returns whether it is known.
+  /// - Returns: a value for each column, in order; nil for absent columns.
+  /// - Throws: `Problem` naming the column; `JSONError` for a number out of range.
   public func values(
     in columns: UnsafeBufferPointer<UInt8>,
     other: (JSONKey, inout JSONReader) throws -> Bool = { _, _ in false }
@@ -26,12 +26,12 @@ extension TableSchema {
     return values
   }
 
-  /// What is wrong with an operation that gives a column two values: by its name, and by one that it had before.
+  /// The problem of an operation that sets a column twice, by its current and a former name.
   public func namedTwice(_ column: Int) -> Problem {
     Problem(.invalidOperation, "\(name).\(columns[column].name) is named twice.")
   }
 
-  /// Checks that people may write what an update sets: of a table that the server writes, their choice alone.
+  /// Checks that users may write the columns of an update. In `conflicts` only the resolution is writable.
   ///
   /// - Throws: `Problem.readOnlyTable` naming the column.
   public func checkWritable(_ settings: [RecordOperation.Setting]) throws(Problem) {
@@ -41,9 +41,9 @@ extension TableSchema {
     }
   }
 
-  /// Fills in what is missing of a whole record: defaults, or null.
+  /// Fills in the missing columns of a new record: the default, or null.
   ///
-  /// - Throws: `Problem.valueMissing` naming a column that must have a value.
+  /// - Throws: `Problem.valueMissing` naming a required column.
   public func completed(_ values: [Value?]) throws(Problem) -> [Value?] {
     var values = values
     for (index, column) in columns.enumerated() where values[index] == nil {

@@ -1,14 +1,14 @@
 internal import CDeflate
 internal import CZstd
 
-/// A coding of a content: `gzip` (RFC 1952) or `zstd` (RFC 8878).
+/// A content coding: `gzip` (RFC 1952) or `zstd` (RFC 8878).
 public enum ContentCoding: String, Sendable, CaseIterable {
-  /// Zstandard, preferred: smaller and faster.
+  /// Zstandard, preferred because it is smaller and faster.
   case zstd
-  /// Understood by every client.
+  /// Supported by every client.
   case gzip
 
-  /// The coding that an `Accept-Encoding` wants most; nil when it wants none of these (RFC 9110, section 12.5.3).
+  /// The coding that an `Accept-Encoding` prefers; nil if it accepts none of these (RFC 9110, section 12.5.3).
   init?(accepted field: String) {
     var best: (coding: ContentCoding, weight: Double)?
     for coding in Self.allCases {
@@ -19,7 +19,7 @@ public enum ContentCoding: String, Sendable, CaseIterable {
     self = best.coding
   }
 
-  /// The coded content; nil when the library has no memory for it.
+  /// Encodes a content; nil if the library runs out of memory.
   public func encode(_ bytes: [UInt8]) -> [UInt8]? {
     switch self {
     case .zstd:
@@ -32,9 +32,9 @@ public enum ContentCoding: String, Sendable, CaseIterable {
     }
   }
 
-  /// What was coded.
+  /// Decodes a content.
   ///
-  /// - Parameter limit: the greatest size of the result.
+  /// - Parameter limit: the maximum size of the result.
   /// - Throws: `ContentCodingError`.
   public func decode(_ bytes: [UInt8], limit: Int) throws(ContentCodingError) -> [UInt8] {
     switch self {
@@ -44,14 +44,14 @@ public enum ContentCoding: String, Sendable, CaseIterable {
   }
 }
 
-/// How many members or frames a content may have, one behind the other: each costs a step, and may be empty.
+/// The maximum number of concatenated members or frames in a content. Each costs a step, even if it is empty.
 private let memberLimit = 128
 
-/// Why a content can't be decoded.
+/// The reason why a content can't be decoded.
 public enum ContentCodingError: Error {
-  /// The result is larger than it may be.
+  /// The result exceeds the limit.
   case tooLarge
-  /// The bytes are not of the coding, or cut off.
+  /// The bytes are malformed or truncated.
   case malformed
 }
 
@@ -73,8 +73,8 @@ private func fill(_ size: Int, _ body: (UnsafeMutableRawPointer?, Int) -> Int?) 
   return count == nil ? nil : bytes
 }
 
-/// The library wants to know the size of the result before: it is tried with more and more room, as what is announced is not to be believed.
-/// A content may have several members, one behind the other.
+/// The library needs the size of the result in advance. The size in the content is untrusted, so larger and larger buffers are tried. A
+/// content may have several concatenated members.
 private func decodeGzip(_ bytes: [UInt8], limit: Int) throws(ContentCodingError) -> [UInt8] {
   guard let decompressor = libdeflate_alloc_decompressor() else { throw .tooLarge }
   defer { libdeflate_free_decompressor(decompressor) }
@@ -112,7 +112,7 @@ private func decodeGzip(_ bytes: [UInt8], limit: Int) throws(ContentCodingError)
 private func decodeZstd(_ bytes: [UInt8], limit: Int) throws(ContentCodingError) -> [UInt8] {
   guard let stream = ZSTD_createDStream() else { throw .tooLarge }
   defer { ZSTD_freeDStream(stream) }
-  // A frame may ask for a window of gigabytes.
+  // A frame could request a window of gigabytes.
   ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, 23)
   var result: [UInt8] = []
   let step = ZSTD_DStreamOutSize()
@@ -132,7 +132,7 @@ private func decodeZstd(_ bytes: [UInt8], limit: Int) throws(ContentCodingError)
     result += part
     if rest == 0 { frames += 1 }
     if frames > memberLimit { throw .malformed }
-    // Nothing was taken and nothing was made: it is cut off.
+    // No progress: the content is truncated.
     if before == (place, result.count) { throw .malformed }
   }
   return result

@@ -1,12 +1,12 @@
-/// Entity tags of coded forms: a coded content is another representation, so its strong tag is another one (RFC 9110, section 8.8.3.3). The
-/// coding stands at its end: `"5"` is `"5-gzip"` when it is coded.
+/// Entity tags of encoded representations. An encoded content is another representation, so it needs another strong tag (RFC 9110, section
+/// 8.8.3.3). The coding is appended: `"5"` becomes `"5-gzip"`.
 extension EntityTag {
-  /// The tag of a coded form.
+  /// The tag of an encoded representation.
   static func coded(_ tag: String, by coding: ContentCoding) -> String {
     tag.hasSuffix("\"") ? "\(tag.dropLast())-\(coding.rawValue)\"" : tag
   }
 
-  /// A field with a list of tags as it would be of plain forms; nil when none in it is of a coded one.
+  /// A list of tags with the codings removed; nil if no tag has one.
   static func withoutCoding(_ field: String) -> String? {
     var plain: [UInt8] = []
     var isCoded = false

@@ -1,20 +1,21 @@
 import HoldfastConcurrency
 
-/// The thread that takes codings off large contents, one after the other: a few bytes may be millions, and the HTTP threads have others to serve.
+/// The thread that decodes large contents, one at a time. A few bytes can decode to millions, which would delay the other requests of an
+/// HTTP thread.
 ///
-/// @unchecked Sendable: `waiting` and `isStopping` are touched only under `lock`, `thread` only by the server's owner.
+/// @unchecked Sendable: `waiting` and `isStopping` are accessed only with `lock` held, `thread` only by the server's owner.
 final class Decoder: @unchecked Sendable {
-  /// A content, and what may become of it.
+  /// An encoded content, and the limit of its decoded size.
   struct Job: Sendable {
     let coding: ContentCoding
     let bytes: [UInt8]
     let limit: Int
   }
 
-  /// What becomes no larger is decoded at once.
+  /// A content that decodes to at most this size is decoded on the HTTP thread.
   static let inlineBytes = 128 << 10
 
-  /// How many may wait.
+  /// The maximum number of queued contents.
   private static let queueLimit = 256
 
   private let lock = Lock()
@@ -22,13 +23,13 @@ final class Decoder: @unchecked Sendable {
   private var isStopping = false
   private var thread: SystemThread?
 
-  /// Starts the thread; false if there is none to be had.
+  /// Starts the thread; false if the system can't.
   func start() -> Bool {
     thread = SystemThread { [self] in run() }
     return thread != nil
   }
 
-  /// Has a content decoded: the exchange gets it, or the status of a refusal. False when too many wait.
+  /// Enqueues a content. The exchange receives the decoded content, or the status of a refusal. False if the queue is full.
   func enqueue(_ job: Job, _ exchange: Exchange) -> Bool {
     lock.hold {
       if isStopping || waiting.count >= Self.queueLimit { return false }
@@ -38,7 +39,7 @@ final class Decoder: @unchecked Sendable {
     }
   }
 
-  /// Ends the thread; once.
+  /// Stops the thread. Call it once.
   func stop() {
     lock.hold {
       isStopping = true

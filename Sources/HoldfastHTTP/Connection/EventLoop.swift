@@ -3,17 +3,17 @@ internal import CSockets
 import Glibc
 import Synchronization
 
-/// One of the HTTP threads: waits for the sockets of its connections, and runs those that have something to do.
+/// An HTTP thread: waits for the sockets of its connections, and runs those that are ready.
 ///
-/// @unchecked Sendable: `inbox` is touched only under `lock`; the variables behind them only by the thread itself.
+/// @unchecked Sendable: `inbox` is accessed only with `lock` held; the variables after it only by the thread.
 final class EventLoop: @unchecked Sendable {
-  /// What other threads tell the loop.
+  /// A command of another thread.
   enum Word: Sendable {
-    /// The server stops: what is idle is closed, what was begun is finished.
+    /// The server is stopping: close idle connections, finish begun requests.
     case stop
-    /// The time of grace is over: what the application still owes is answered 503.
+    /// The grace period has ended: answer unanswered requests with 503.
     case expire
-    /// Everything is closed, and the thread ends.
+    /// All connections are closed: end the thread.
     case end
   }
 
@@ -30,16 +30,16 @@ final class EventLoop: @unchecked Sendable {
   private var inbox: [Message] = []
   private let isHandlingNow = Atomic<Bool>(false)
 
-  /// Where what is read first goes.
+  /// The buffer for bytes read from sockets.
   let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
-  /// The field `Date` of this second.
+  /// The `Date` field of the current second.
   private(set) var date = ""
   private var second: time_t = 0
   private var connections: [Int32: HTTPConnection] = [:]
   private var later: [HTTPConnection] = []
   private var isEnding = false
 
-  /// Makes a loop without a thread; nil when the system has no descriptors for it.
+  /// Creates a loop without a thread; nil if the system has no descriptors for it.
   init?(_ core: ServerCore) {
     self.core = core
     poll = epoll_create1(Int32(EPOLL_CLOEXEC))
@@ -55,15 +55,15 @@ final class EventLoop: @unchecked Sendable {
 
   // MARK: Any thread
 
-  /// Takes over a connection that was admitted.
+  /// Takes over an admitted connection.
   func add(_ descriptor: Int32, _ peer: SocketAddress) { post(.add(descriptor, peer)) }
 
-  /// Has a connection take its answer.
+  /// Makes a connection fetch its answer.
   func wake(_ connection: HTTPConnection) { post(.wake(connection)) }
 
   func tell(_ word: Word) { post(.word(word)) }
 
-  /// Whether the owner's code has the thread.
+  /// Whether a handler is running on the thread.
   var isHandling: Bool { isHandlingNow.load(ordering: .acquiring) }
 
   private func post(_ message: Message) {
@@ -76,7 +76,7 @@ final class EventLoop: @unchecked Sendable {
 
   // MARK: Its thread
 
-  /// Runs until it is told to end.
+  /// Runs until the command `end`.
   func run() {
     var events = [epoll_event](repeating: epoll_event(), count: 256)
     let interval = core.limits.sweepInterval
@@ -107,17 +107,17 @@ final class EventLoop: @unchecked Sendable {
     for connection in connections.values { connection.close() }
   }
 
-  /// Runs the owner's code, which must not block.
+  /// Runs code of the server's owner, which must not block.
   func handling<Value>(_ body: () -> Value) -> Value {
     isHandlingNow.store(true, ordering: .releasing)
     defer { isHandlingNow.store(false, ordering: .releasing) }
     return body()
   }
 
-  /// Has a connection go on when others had their turn.
+  /// Schedules a connection to continue after others had their turn.
   func runLater(_ connection: HTTPConnection) { later.append(connection) }
 
-  /// Purges a connection that is about to be closed.
+  /// Removes a connection that is about to be closed.
   func remove(_ connection: HTTPConnection) { connections[connection.descriptor] = nil }
 
   private func takeInbox() -> [Message] {

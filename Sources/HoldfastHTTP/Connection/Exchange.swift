@@ -1,30 +1,30 @@
 import HoldfastConcurrency
 import Glibc
 
-/// What a request is answered with, before it is made into bytes.
+/// The answer to a request, before encoding.
 enum Answer: Sendable {
   case response(HTTPResponse)
   case make(@Sendable () -> HTTPResponse)
-  /// An answer of this layer itself.
+  /// An answer of the HTTP layer itself.
   case failure(Int)
-  /// The content is to be read, up to so many bytes.
+  /// Read the body, up to a number of bytes.
   case admitted(maximumBodyBytes: Int, payer: String?)
-  /// The content without its coding.
+  /// The decoded body.
   case decoded([UInt8])
-  /// The answer was a stream, and has ended: the connection is to be closed.
+  /// The answer was a stream that has ended. The connection must be closed.
   case endOfStream(isWhole: Bool)
 }
 
-/// The meeting of the HTTP thread, which has a request to answer, and of whoever has the answer.
+/// The meeting point of the HTTP thread that handles a request and the thread that answers it.
 ///
-/// @unchecked Sendable: `state` and `onEnd` are touched only under `lock`. The connection's transport is used only while the state is
-/// `streaming`, under the lock: then the HTTP thread leaves it alone.
+/// @unchecked Sendable: `state` and `onEnd` are accessed only with `lock` held. In the state `streaming` the connection's transport is used
+/// only with the lock held, not by the HTTP thread.
 final class Exchange: @unchecked Sendable {
   private enum State {
     case open
     case waiting
     case answered(Answer)
-    /// `isParked`: the HTTP thread waits for the end.
+    /// `isParked`: the HTTP thread waits for the end of the stream.
     case streaming(isParked: Bool)
     case sent
   }
@@ -39,7 +39,7 @@ final class Exchange: @unchecked Sendable {
     self.connection = connection
   }
 
-  /// Gives the answer and wakes the connection if it waits for it. Any thread; false if there is an answer already.
+  /// Sets the answer, and wakes the connection if it waits for it. Callable from any thread; false if there is an answer already.
   @discardableResult
   func answer(_ answer: Answer) -> Bool {
     lock.hold {
@@ -54,8 +54,8 @@ final class Exchange: @unchecked Sendable {
     }
   }
 
-  /// Takes the answer; nil when it is still to come: then the connection is woken. Only the HTTP thread calls
-  /// this. The lock makes it one step: an answer comes either before it, and is taken, or after it, and wakes.
+  /// Returns the answer. Nil if there is none yet; the connection is then woken by the answer. Called only by the HTTP thread. The lock
+  /// makes it atomic: an answer comes either before and is returned, or after and wakes the connection.
   func takeOrWait() -> Answer? {
     lock.hold {
       switch state {
@@ -76,7 +76,7 @@ final class Exchange: @unchecked Sendable {
 
   // MARK: Streams
 
-  /// Whether the answer is a stream that goes on.
+  /// Whether the answer is a stream that continues.
   var isStreaming: Bool { lock.hold { if case .streaming = state { true } else { false } } }
 
   /// The head of an answer that ends with its connection.
@@ -87,16 +87,16 @@ final class Exchange: @unchecked Sendable {
     ).bytes
   }
 
-  /// Sends the head of a stream; false if there is an answer already, or if the server is stopping. Any thread.
+  /// Sends the head of a stream; false if there is an answer already, or the server is stopping. Callable from any thread.
   func beginStream(_ head: [UInt8], onEnd: @escaping @Sendable () -> Void) -> Bool {
     lock.hold {
-      // Who stops the server ends all streams, under their locks, when it has said so: none begins behind its back.
+      // A stopping server sets this flag, and then ends all streams with their locks held. So no stream can begin after that.
       if connection.core.isStopping { return false }
       switch state {
       case .open: state = .streaming(isParked: false)
       case .waiting:
         state = .streaming(isParked: true)
-        // It may know that the client has gone.
+        // The connection may already know that the client has gone.
         connection.loop.wake(connection)
       case .answered, .streaming, .sent: return false
       }
@@ -115,10 +115,10 @@ final class Exchange: @unchecked Sendable {
     }
   }
 
-  /// Ends the answer if it is a stream. Any thread.
+  /// Ends the answer if it is a stream. Callable from any thread.
   func endStream() { lock.hold { endHeldStream(isWhole: true) } }
 
-  /// The request is over, however that came about. Only the HTTP thread calls this.
+  /// Ends the request in any state. Called only by the HTTP thread.
   func end() {
     let onEnd = lock.hold {
       state = .sent
@@ -134,7 +134,7 @@ final class Exchange: @unchecked Sendable {
     if isParked { connection.loop.wake(connection) }
   }
 
-  /// Writes all of it, or ends the stream of a client that has not taken what was written before.
+  /// Writes all bytes. Ends the stream if the client has not read earlier ones.
   @discardableResult
   private func write(_ bytes: [UInt8]) -> Bool {
     let isSent = bytes.withUnsafeBytes { bytes in

@@ -1,7 +1,7 @@
 import HoldfastConcurrency
 
 extension HTTPConnection {
-  /// The whole request is here: calls the handler, and sends the answer if there is one when it returns.
+  /// Calls the handler for a complete request, and sends the answer if the handler has set one.
   func handle() -> Bool {
     guard let head else { return close() }
     readCodings()
@@ -15,21 +15,20 @@ extension HTTPConnection {
     return takeAnswer()
   }
 
-  /// In a function of its own, so that a responder that the handler did not keep is gone, and has answered 500,
-  /// when it returns.
+  /// A function of its own, so that an unused responder is released, and has answered 500, when it returns.
   @inline(never)
   private func callHandler(_ request: HTTPRequest, _ exchange: Exchange) {
     loop.handling { core.handler(request, HTTPResponder(exchange)) }
   }
 
-  /// Takes what was waited for, if it is there; whether the connection goes on at once.
+  /// Fetches the awaited answer, if present. Returns whether the connection continues immediately.
   @discardableResult
   func takeAnswer() -> Bool {
     guard let exchange else { return false }
     guard let found = exchange.takeOrWait() else {
       if state == .handling, exchange.isStreaming {
         state = .streaming
-        // What the system has said before is not said again.
+        // The system reports the end of a connection only once.
         if isAbandoned { exchange.endStream() }
       }
       return false
@@ -65,7 +64,7 @@ extension HTTPConnection {
     return true
   }
 
-  /// Takes room for a large answer; one for which there is none becomes a 503.
+  /// Reserves memory for a large answer. Without room, the answer becomes a 503.
   private func takeShare(_ response: inout HTTPResponse) -> Bool {
     payers = response.payers
     if response.body.count <= HTTPLimits.smallAnswerBytes { return true }
@@ -75,7 +74,7 @@ extension HTTPConnection {
     return response.body.count <= HTTPLimits.smallAnswerBytes
   }
 
-  /// Sends on; whether the connection goes on at once.
+  /// Continues to send. Returns whether the connection continues immediately.
   func writeOut() -> Bool {
     guard canWrite else { return false }
     guard var writing = output else { return close() }
@@ -85,7 +84,7 @@ extension HTTPConnection {
     case .ended: return close()
     case .blocked:
       canWrite = false
-      // Small ones count from here on: most are gone by now.
+      // Small answers count only from here on, because most are already sent.
       if share == nil, writing.heldBytes > 0 {
         share = core.answers.take(writing.heldBytes, for: payers.isEmpty ? [remoteAddress] : payers)
         if share == nil { return close() }
@@ -111,7 +110,7 @@ extension HTTPConnection {
     state = .lingering
     deadline = .now + core.lingering
     if isRefused { return true }
-    // Nothing more is expected: what is there all the same must not reset the connection.
+    // Reads bytes that the client sent after its request. Otherwise closing the socket would reset the connection.
     while discard() {}
     return close()
   }

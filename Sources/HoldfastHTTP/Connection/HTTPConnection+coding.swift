@@ -1,7 +1,7 @@
 extension HTTPConnection {
-  /// Takes the coding off the request's content, if it has one and that is soon done.
+  /// Decodes the request's body, if it is encoded and small.
   ///
-  /// - Returns: what another thread has to do; nil when the content is plain.
+  /// - Returns: the work for the decoding thread; nil if the body is ready.
   /// - Throws: `Refusal`.
   func startDecoding() throws(Refusal) -> Decoder.Job? {
     guard let field = head?.headers["Content-Encoding"], !body.isEmpty else { return nil }
@@ -21,7 +21,7 @@ extension HTTPConnection {
     return nil
   }
 
-  /// Takes the room for so many bytes of content; false when there is none.
+  /// Reserves memory for a body of `size` bytes; false without room.
   func takeRoom(for size: Int) -> Bool {
     let more = size - HTTPLimits.smallBodyBytes - (room?.count ?? 0)
     if more <= 0 { return true }
@@ -30,7 +30,7 @@ extension HTTPConnection {
     return room != nil
   }
 
-  /// Notes in which form the client wants the answer, and shows the handler its entity tags as they are of the plain form.
+  /// Records the coding that the client prefers. Removes codings from the entity tags of the request, for the handler.
   func readCodings() {
     accepted = head?.headers["Accept-Encoding"].flatMap { ContentCoding(accepted: $0) }
     codedTags = []
@@ -41,18 +41,18 @@ extension HTTPConnection {
     }
   }
 
-  /// The answer in the form that the client wants.
+  /// The answer in the coding that the client prefers.
   func coded(_ response: HTTPResponse) -> HTTPResponse {
     let tag = response.index(of: "ETag")
     let isLarge = response.body.count >= HTTPLimits.leastCodedBytes && response.isCodable
-    // Most answers: small, and nobody keeps them.
+    // The common case: a small answer without an ETag.
     guard isLarge || tag != nil else { return response }
     var response = response
     if !response.headers.contains(where: { $0.name == "Vary" && $0.value.contains("Accept-Encoding") }) {
       response.headers.append(("Vary", "Accept-Encoding"))
     }
     if response.status == 304 {
-      // The tag of the form that the client has: caches compare it.
+      // Caches compare the ETag, so it must be that of the client's representation.
       if let tag,
         let known = codedTags.first(where: { EntityTag.withoutCoding($0) == response.headers[tag].value })
       {
@@ -71,7 +71,7 @@ extension HTTPConnection {
 }
 
 extension HTTPResponse {
-  /// Whether its content may be compressed: a text that no one has coded or cut yet.
+  /// Whether the content may be compressed: a text that is neither encoded nor partial.
   fileprivate var isCodable: Bool {
     guard status != 206, index(of: "Content-Encoding") == nil, let type = index(of: "Content-Type") else {
       return false
@@ -80,6 +80,6 @@ extension HTTPResponse {
     return essence.hasPrefix("text/") || essence == "application/json" || essence.hasSuffix("+json")
   }
 
-  /// Where a field is that the owner gave, with the name as RFC 9110 writes it.
+  /// The index of a header field set by the owner, with the name as in RFC 9110.
   fileprivate func index(of name: String) -> Int? { headers.firstIndex { $0.name == name } }
 }

@@ -1,7 +1,7 @@
 import HoldfastConcurrency
 
 extension HTTPConnection {
-  /// Reads on in a head; whether the connection goes on at once.
+  /// Continues to read a head. Returns whether the connection continues immediately.
   func readHead() -> Bool {
     if let goesOn = parseHead() { return goesOn }
     guard let bytes = receive() else { return false }
@@ -9,7 +9,7 @@ extension HTTPConnection {
     return true
   }
 
-  /// Looks for a head in what has come; nil when it goes on.
+  /// Parses a head from the input; nil if it is incomplete.
   private func parseHead() -> Bool? {
     if input.isEmpty { return nil }
     let hadBegun = reader.hasBegun
@@ -29,12 +29,12 @@ extension HTTPConnection {
     } catch { return refuse(error) }
   }
 
-  /// The head is here: the owner is asked whether it wants the content.
+  /// Handles a complete head: asks the owner whether to read the body.
   private func begin(_ head: RequestHead) -> Bool {
     self.head = head
     bodyLimit = core.limits.maximumBodyBytes
     if case .none = head.framing { return handle() }
-    // How long it may be comes behind whether it is taken at all.
+    // The owner decides on the request before its length is checked.
     guard let admission = core.admission else { return admit(bodyLimit, nil) }
     state = .admission
     let exchange = Exchange(self)
@@ -43,7 +43,7 @@ extension HTTPConnection {
     return takeAnswer()
   }
 
-  /// In a function of its own, so that what the owner did not keep is gone, and has answered, when it returns.
+  /// A function of its own, so that an unused admission is released, and has answered, when it returns.
   @inline(never)
   private func ask(
     _ admission: @Sendable (HTTPRequest, HTTPAdmission) -> Void, _ request: HTTPRequest, _ exchange: Exchange
@@ -51,7 +51,7 @@ extension HTTPConnection {
     loop.handling { admission(request, HTTPAdmission(exchange)) }
   }
 
-  /// The content is wanted.
+  /// Reads the body, which the owner has admitted.
   func admit(_ limit: Int, _ payer: String?) -> Bool {
     guard let head else { return close() }
     exchange = nil
@@ -63,7 +63,7 @@ extension HTTPConnection {
     case .chunked: chunks = ChunkReader()
     case .length(let length):
       if length > bodyLimit { return refuse(.tooLarge) }
-      // What is announced is believed up to a point: memory follows what has come.
+      // The announced length is not trusted beyond a small size: memory grows with the received bytes.
       body.reserveCapacity(min(length, HTTPLimits.smallBodyBytes))
     }
     state = .body
@@ -71,14 +71,14 @@ extension HTTPConnection {
     return true
   }
 
-  /// A few bytes, which an idle socket takes at once.
+  /// Sends a few bytes, which the buffer of an idle socket accepts immediately.
   private func sayContinue() -> Bool {
     Array("HTTP/1.1 100 Continue\r\n\r\n".utf8).withUnsafeBytes {
       if case .bytes($0.count) = transport.write($0) { true } else { false }
     }
   }
 
-  /// Reads on in a content; whether the connection goes on at once.
+  /// Continues to read a body. Returns whether the connection continues immediately.
   func readBody() -> Bool {
     if !input.isEmpty {
       let bytes = input
@@ -116,7 +116,7 @@ extension HTTPConnection {
     body.append(contentsOf: bytes)
   }
 
-  /// The content is here, perhaps coded.
+  /// Handles a complete body, which may be encoded.
   private func finishBody() -> Bool {
     do throws(Refusal) {
       if let decoding = try startDecoding() {
@@ -131,33 +131,33 @@ extension HTTPConnection {
     } catch { return answer(core.failure(HTTPFailure(error.status, requestHeaders))) }
   }
 
-  /// What a request looks like to the owner.
+  /// The request as the owner sees it.
   func request(_ head: RequestHead, body: [UInt8]) -> HTTPRequest {
     HTTPRequest(
       id: nextRequestID(), method: head.method, target: head.target, headers: head.headers, body: body,
       remoteAddress: remoteAddress)
   }
 
-  /// The fields of the request, as far as they have come.
+  /// The header fields received so far.
   var requestHeaders: HTTPHeaders { head?.headers ?? reader.headers }
 
-  // MARK: What is not read
+  // MARK: Unread bytes
 
-  /// Answers a request of which nothing more is read, and ends the connection.
+  /// Answers a request without reading more of it, and ends the connection.
   @discardableResult
   func refuse(_ refusal: Refusal) -> Bool {
     refuse(core.failure(HTTPFailure(refusal.status, requestHeaders)))
   }
 
-  /// Answers a request of which nothing more is read, and ends the connection.
+  /// Answers a request without reading more of it, and ends the connection.
   func refuse(_ response: HTTPResponse) -> Bool {
     (isLast, isRefused) = (true, true)
     input = []
     return answer(response)
   }
 
-  /// Reads and throws away what still comes, for a while: to close a socket with unread bytes in it resets the connection, and the client would
-  /// lose the answer.
+  /// Reads and discards further bytes for a while. Closing a socket with unread bytes would reset the connection, and the client could lose
+  /// the answer.
   func discard() -> Bool {
     guard let bytes = receive() else { return false }
     discarded += bytes.count

@@ -2,30 +2,30 @@ import HoldfastConcurrency
 internal import CSockets
 import Glibc
 
-/// One client connection and the request that is being read from it or answered.
+/// A client connection, with the request that is being read or answered.
 ///
-/// @unchecked Sendable: what is `let` is constant or synchronized itself; `transport` is used by the thread of the loop, or under `lock` while the
-/// answer is a stream; all else is touched only by the thread of the loop.
+/// @unchecked Sendable: `let` members are constant or synchronized. `transport` is used by the loop's thread, or with `lock` held while the
+/// answer is a stream. Everything else is accessed only by the loop's thread.
 final class HTTPConnection: @unchecked Sendable {
-  /// What the connection waits for.
+  /// The event that the connection waits for.
   enum State {
-    /// For TLS to be agreed on.
+    /// The end of the TLS handshake.
     case handshake
-    /// For a request: none of it is here, or a part of its head.
+    /// A request: nothing, or a part of its head, has arrived.
     case head
-    /// For the word of the owner whether the content is to be read.
+    /// The owner's decision whether to read the body.
     case admission
-    /// For the rest of a content.
+    /// The rest of a body.
     case body
-    /// For a content without its coding, which another thread makes.
+    /// The decoding of a body by another thread.
     case decoding
-    /// For the owner's answer.
+    /// The owner's answer.
     case handling
-    /// For the client to take an answer.
+    /// The client to receive an answer.
     case writing
-    /// For the end of an answer that is a stream.
+    /// The end of an answer that is a stream.
     case streaming
-    /// For the client to end, after an answer behind which nothing is read.
+    /// The client to close its side, after an answer that ends the connection.
     case lingering
     case closed
   }
@@ -39,15 +39,15 @@ final class HTTPConnection: @unchecked Sendable {
   let lock = Lock()
 
   var state: State
-  /// When the state must be over.
+  /// The time limit of the state.
   var deadline: MonotonicTime?
-  /// Whether the socket may have bytes, and may take some: nobody has found the contrary since the system said so.
+  /// Whether the socket may be readable or writable: true from the system's notice until an attempt blocks.
   var canRead = true
   var canWrite = true
-  /// Whether the client has ended its side, or the system has given the connection up.
+  /// Whether the client has closed its side, or the system has ended the connection.
   var isAbandoned = false
 
-  /// What was read and not looked at yet; while a head is being read, all of that head.
+  /// Bytes that are read but not parsed; during a head, all of its bytes.
   var input: [UInt8] = []
   var reader = HeadReader()
   /// The request that is being read or answered.
@@ -55,28 +55,28 @@ final class HTTPConnection: @unchecked Sendable {
   var chunks: ChunkReader?
   var body: [UInt8] = []
   var bodyLimit = 0
-  /// What it has of the room for contents, and who answers for it; nil for the peer's address.
+  /// The reserved memory for the body, and the payer it counts for; nil for the peer's address.
   var room: ByteRoom.Share?
   var payer: String?
   var exchange: Exchange?
-  /// The coding that the client wants its answer in.
+  /// The coding that the client prefers for its answer.
   var accepted: ContentCoding?
-  /// The entity tags of coded forms that the client has.
+  /// The entity tags of encoded representations that the client has.
   var codedTags: [String] = []
 
   var output: Output?
-  /// Who has to answer for what waits of the answer; none for the peer.
+  /// The payers that the unsent answer counts for; none for the peer.
   var payers: [String] = []
-  /// What it has of the room for answers.
+  /// The reserved memory for the answer.
   var share: ByteRoom.Share?
-  /// Whether the connection ends with the answer that is being written.
+  /// Whether the connection ends after the current answer.
   var isLast = false
-  /// Whether nothing more is read of what the client sends.
+  /// Whether further bytes of the client are discarded.
   var isRefused = false
-  /// How many bytes were thrown away.
+  /// The number of discarded bytes.
   var discarded = 0
 
-  /// - Parameter descriptor: a socket that was admitted: it is closed, and makes room for others, with this connection.
+  /// - Parameter descriptor: the socket of an admitted connection. Closing this connection closes it, and makes room for others.
   init?(_ descriptor: Int32, _ peer: SocketAddress, _ core: ServerCore, _ loop: EventLoop) {
     let certificate = core.certificate
     guard let transport = SocketTransport(descriptor, certificate) else { return nil }
@@ -90,7 +90,7 @@ final class HTTPConnection: @unchecked Sendable {
     deadline = .now + core.requestDeadline
   }
 
-  /// Does all that can be done now. Whoever sends many requests at once takes turns with others.
+  /// Does everything possible now. A client that pipelines many requests takes turns with others.
   func run() {
     for _ in 0..<16 {
       let goesOn =
@@ -107,18 +107,18 @@ final class HTTPConnection: @unchecked Sendable {
     loop.runLater(self)
   }
 
-  /// The system says that something has changed.
+  /// Handles a notice of the system.
   func notice(_ events: UInt32) {
     let ends = EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue
     if events & (EPOLLIN.rawValue | ends) != 0 { canRead = true }
     if events & (EPOLLOUT.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 { canWrite = true }
     if events & ends != 0 { isAbandoned = true }
-    // A stream is written past the loop, and what comes from its client is not read.
+    // A stream is written by other threads, and its client's bytes are not read.
     if isAbandoned { exchange?.endStream() }
     run()
   }
 
-  /// There is an answer.
+  /// Handles the arrival of an answer.
   func wake() {
     switch state {
     case .admission, .decoding, .handling, .streaming:
@@ -141,13 +141,13 @@ final class HTTPConnection: @unchecked Sendable {
     }
   }
 
-  /// Reads what has come; nil when that is nothing, or too much was read for one turn.
+  /// Reads available bytes; nil if there are none or the connection has ended.
   func receive() -> UnsafeRawBufferPointer? {
     guard canRead else { return nil }
     let buffer = loop.scratch
     switch transport.read(buffer) {
     case .bytes(let count):
-      // A socket that gives less than was asked for has no more, but perhaps the end.
+      // A socket that returns less than requested has no more bytes for now, but may be at its end.
       if count < buffer.count, !transport.isSecure, !isAbandoned { canRead = false }
       return UnsafeRawBufferPointer(rebasing: buffer[..<count])
     case .blocked:
@@ -159,10 +159,10 @@ final class HTTPConnection: @unchecked Sendable {
     }
   }
 
-  /// The time for what the connection waits for is over.
+  /// Handles the end of the time limit.
   func expire() {
     switch state {
-    // No word to whom has not yet begun.
+    // An idle connection is closed without an answer.
     case .head where reader.hasBegun, .body:
       refuse(Refusal(status: 408))
       run()
@@ -171,18 +171,18 @@ final class HTTPConnection: @unchecked Sendable {
     }
   }
 
-  /// The server stops: what has not begun is closed, streams end.
+  /// Handles the stop of the server: idle connections close, streams end.
   func stop() {
     switch state {
     case .handshake: close()
     case .head where !reader.hasBegun: close()
-    // Another thread may have begun one that the loop has not heard of yet.
+    // Another thread may have begun a stream that the loop does not know yet.
     case .streaming, .handling: exchange?.endStream()
     case .head, .admission, .body, .decoding, .writing, .lingering, .closed: break
     }
   }
 
-  /// Closes the connection, whatever it waits for.
+  /// Closes the connection in any state.
   @discardableResult
   func close() -> Bool {
     if state == .closed { return false }
@@ -194,7 +194,7 @@ final class HTTPConnection: @unchecked Sendable {
     return false
   }
 
-  /// Purges the request that was answered.
+  /// Discards the answered request.
   func endRequest() {
     exchange?.end()
     exchange = nil
@@ -208,9 +208,9 @@ final class HTTPConnection: @unchecked Sendable {
     room = nil
   }
 
-  /// Bounds what the system holds for the client of a stream, and how long it waits for one that does not acknowledge.
+  /// Limits the socket's buffer for the client of a stream, and the time for unacknowledged bytes.
   func prepareStream() {
-    // The system takes twice of what is asked for.
+    // The system doubles the value.
     var size = Int32(HTTPStream.bufferSize / 2)
     setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
     var milliseconds: Int32 = 60_000

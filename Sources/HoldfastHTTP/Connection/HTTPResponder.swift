@@ -1,8 +1,7 @@
-/// The duty to answer one request, exactly once, at any time and from any thread.
+/// The obligation to answer one request exactly once, at any time and from any thread.
 ///
-/// An answer given before the handler returns is sent at once by the same thread. A handler that returns without one
-/// leaves the connection waiting, at the cost of no thread, until the answer comes. A responder that is let go without
-/// an answer answers 500.
+/// An answer set before the handler returns is sent immediately by the same thread. If the handler returns without one, the connection
+/// waits for it without blocking a thread. A responder that is released without an answer answers 500.
 public final class HTTPResponder: Sendable {
   private let exchange: Exchange
 
@@ -10,18 +9,17 @@ public final class HTTPResponder: Sendable {
     self.exchange = exchange
   }
 
-  /// Answers with `response`. Any thread.
+  /// Answers with `response`. Callable from any thread.
   ///
-  /// - Returns: whether this is the answer that is used: false if there was one before, or if the server was stopped
-  ///   and its time of grace ran out.
+  /// - Returns: whether this answer is used. False if there was one before, or the server was stopped and its grace period has ended.
   @discardableResult
   public func respond(_ response: HTTPResponse) -> Bool {
     exchange.answer(.response(response))
   }
 
-  /// Answers with what `make` returns; `make` runs soon after on the connection's own HTTP thread, where it must not
-  /// block. For work that one thread does for many requests, such as a shared commit: the making of the answers is
-  /// then spread over the HTTP threads. Any thread.
+  /// Answers with the result of `make`, which soon runs on the connection's own HTTP thread and must not block. Use it when one thread
+  /// answers many requests, such as after a shared commit. The encoding of the answers is then spread over the HTTP threads. Callable from
+  /// any thread.
   ///
   /// - Returns: as for `respond(_:)`; if it is false, `make` is not called.
   @discardableResult
@@ -29,17 +27,17 @@ public final class HTTPResponder: Sendable {
     exchange.answer(.make(make))
   }
 
-  /// Answers with a head and no end: the answer goes on until the stream or its client ends it, or the server stops. Any thread.
+  /// Answers with a head and a stream that continues until the stream or its client ends it, or the server stops. Callable from any thread.
   ///
-  /// The head is sent at once, with `Date` and `Connection: close`; there is no `Content-Length`, and no chunks, as the end of the connection is the
-  /// end of the content (RFC 9112, section 6.3). For GET only: an answer to HEAD has no content.
+  /// The head is sent immediately, with `Date` and `Connection: close`. It has neither `Content-Length` nor chunks: the end of the
+  /// connection is the end of the content (RFC 9112, section 6.3). For GET only, because an answer to HEAD has no content.
   ///
   /// - Parameters:
   ///   - status: the status code, 200...599.
   ///   - headers: the header fields; see `HTTPResponse.headers`.
-  ///   - onEnd: called exactly once, when the stream has ended for whatever reason, on any thread, where it must not block. It may be called
-  ///     before this returns, and must not use the stream.
-  /// - Returns: the stream; nil if there was an answer before, or if the server is stopping: then `onEnd` is not called, and the request is
+  ///   - onEnd: called exactly once when the stream has ended, on any thread, where it must not block. It may be called before this
+  ///     returns, and must not use the stream.
+  /// - Returns: the stream. Nil if there was an answer before, or the server is stopping; then `onEnd` is not called, and the request is
   ///   answered 503.
   public func stream(
     status: Int = 200, headers: [(name: String, value: String)] = [],
@@ -57,9 +55,9 @@ public final class HTTPResponder: Sendable {
   }
 }
 
-/// The duty to say, exactly once, whether the content of a request is to be read: at any time, from any thread. Until then none of it is.
+/// The obligation to decide exactly once whether to read the body of a request: at any time, from any thread. Nothing of it is read before.
 ///
-/// One that is let go without a word refuses with 500.
+/// An admission that is released without a decision refuses with 500.
 public final class HTTPAdmission: Sendable {
   private let exchange: Exchange
 
@@ -67,16 +65,16 @@ public final class HTTPAdmission: Sendable {
     self.exchange = exchange
   }
 
-  /// Has the content read; the handler gets the request when it is whole.
+  /// Reads the body. The handler receives the complete request.
   ///
   /// - Parameters:
-  ///   - maximumBodyBytes: how many bytes it may have, also when a coding is taken off, if that is less than the limit of all.
-  ///   - payer: who has to answer for the memory that it takes, as `HTTPResponse.payers`; nil for the peer's address.
+  ///   - maximumBodyBytes: the maximum size of the body, also after decoding, if it is less than the server's limit.
+  ///   - payer: the payer that the memory counts for, as in `HTTPResponse.payers`; nil for the peer's address.
   public func admit(maximumBodyBytes: Int = .max, payer: String? = nil) {
     exchange.answer(.admitted(maximumBodyBytes: maximumBodyBytes, payer: payer))
   }
 
-  /// Answers the request without its content, and ends the connection.
+  /// Answers the request without reading its body, and ends the connection.
   public func refuse(_ response: HTTPResponse) { exchange.answer(.response(response)) }
 
   deinit {

@@ -1,10 +1,9 @@
-/// An answer without an end: bytes that are sent whenever there are some, as Server-Sent Events are.
+/// An answer without a fixed end: bytes are sent whenever there are some, as with Server-Sent Events.
 ///
-/// The connection costs no thread, and no buffer but the socket's. What it holds for a client that does not read is bounded
-/// (`bufferSize`); a client that falls behind further is cut. The connection serves no other request afterwards.
+/// The connection blocks no thread, and has no buffer besides the socket's. A client that does not read can leave at most `bufferSize`
+/// bytes there; beyond that the stream is cut. The connection serves no other request afterwards.
 public final class HTTPStream: Sendable {
-  /// How many bytes may wait for a client that does not take them, in the socket's own buffer; 64 KiB, of which the system needs a part for
-  /// itself.
+  /// The maximum number of unread bytes in the socket's buffer: 64 KiB, including the system's overhead.
   public static let bufferSize = 64 << 10
 
   private let exchange: Exchange
@@ -13,13 +12,12 @@ public final class HTTPStream: Sendable {
     self.exchange = exchange
   }
 
-  /// Sends bytes, all or none, and never waits. Any thread.
+  /// Sends all bytes or none. Never blocks; callable from any thread.
   ///
-  /// - Returns: whether they are on their way. False when the stream has ended, and when the client did not take what was sent
-  ///   before: then it is cut.
+  /// - Returns: whether they are sent. False if the stream has ended, or the client has not read earlier bytes; the stream is then cut.
   @discardableResult
   public func send(_ bytes: [UInt8]) -> Bool { exchange.sendStreamed(bytes) }
 
-  /// Ends the answer and the connection. Any thread; a second call does nothing.
+  /// Ends the answer and the connection. Callable from any thread; a second call does nothing.
   public func finish() { exchange.endStream() }
 }

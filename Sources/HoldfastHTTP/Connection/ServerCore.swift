@@ -1,7 +1,7 @@
 import HoldfastConcurrency
 import Synchronization
 
-/// What all connections of one server share.
+/// The state shared by all connections of a server.
 final class ServerCore: Sendable {
   let limits: HTTPLimits
   let handler: @Sendable (HTTPRequest, HTTPResponder) -> Void
@@ -10,14 +10,14 @@ final class ServerCore: Sendable {
   let log: @Sendable (String) -> Void
   let connections: ConnectionCount
   let answers: ByteRoom
-  /// Of requests.
+  /// Memory for the bodies of requests.
   let contents: ByteRoom
   let decoder = Decoder()
   let requestDeadline: Milliseconds
   let idleTimeout: Milliseconds
   let responseDeadline: Milliseconds
   let lingering: Milliseconds
-  /// Whether connections speak TLS.
+  /// Whether connections use TLS.
   let isSecure: Bool
   private let certificates: Mutex<TLSCertificate?>
   private let stopping = Atomic<Bool>(false)
@@ -47,16 +47,16 @@ final class ServerCore: Sendable {
       shareLimit: max(limits.maximumBufferedBytesPerPayer, limits.maximumBodyBytes))
   }
 
-  /// What new connections present over TLS; nil without TLS.
+  /// The certificate for new TLS connections; nil without TLS.
   var certificate: TLSCertificate? { certificates.withLock { $0 } }
 
-  /// Takes another certificate for the connections that come.
+  /// Sets the certificate for new connections.
   func present(_ certificate: TLSCertificate) { certificates.withLock { $0 = certificate } }
 
-  /// The server takes no new connections, and every answer closes its connection.
+  /// Whether the server is stopping: it accepts no connections, and every answer closes its connection.
   var isStopping: Bool { stopping.load(ordering: .acquiring) }
 
-  /// The time of grace is over: what has no answer now is answered 503.
+  /// Whether the grace period has ended: unanswered requests get a 503.
   var isExpired: Bool { expired.load(ordering: .acquiring) }
 
   func stop() { stopping.store(true, ordering: .releasing) }

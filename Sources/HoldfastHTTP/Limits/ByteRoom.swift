@@ -1,15 +1,14 @@
 import HoldfastConcurrency
 
-/// How many bytes may be held at the same time, in all and for each who has to answer for them: of requests' contents, or of answers that wait
-/// to be taken by their clients.
+/// A budget of memory, in total and per payer: for the bodies of requests, or for unsent answers.
 ///
-/// @unchecked Sendable: the variables are touched only under `lock`.
+/// @unchecked Sendable: the variables are accessed only with `lock` held.
 final class ByteRoom: @unchecked Sendable {
   private let limit: Int
   private let shareLimit: Int
   private let lock = Lock()
   private var held = 0
-  /// By the bytes of the payers' names.
+  /// The memory per payer, by the bytes of the payer's name.
   private var heldBy: [[UInt8]: Int] = [:]
 
   init(limit: Int, shareLimit: Int) {
@@ -17,8 +16,8 @@ final class ByteRoom: @unchecked Sendable {
     self.shareLimit = shareLimit
   }
 
-  /// Takes room of several payers until what is returned is let go; nil when one of them has none left. What is alone may be as large as it
-  /// is.
+  /// Reserves memory for several payers until the result is released; nil if the budget or one of them has none left. A single reservation
+  /// may exceed its limit.
   func take(_ count: Int, for payers: [String]) -> Share? {
     let payers = payers.map { Array($0.utf8) }
     return lock.hold {
@@ -33,7 +32,7 @@ final class ByteRoom: @unchecked Sendable {
     }
   }
 
-  /// Takes more room for the payers of a share; false when one of them has none left.
+  /// Increases a reservation; false if the budget or one of its payers has none left.
   private func grow(_ share: Share, by count: Int) -> Bool {
     lock.hold {
       if held + count > limit { return false }
@@ -55,9 +54,9 @@ final class ByteRoom: @unchecked Sendable {
     }
   }
 
-  /// Some of the room.
+  /// A reservation.
   ///
-  /// @unchecked Sendable: `count` is written only under the room's lock, by the one who has the share.
+  /// @unchecked Sendable: `count` is written only with the budget's lock held, by the owner of the reservation.
   final class Share: @unchecked Sendable {
     private let room: ByteRoom
     fileprivate(set) var count: Int
@@ -69,7 +68,7 @@ final class ByteRoom: @unchecked Sendable {
       self.payers = payers
     }
 
-    /// Takes more; false when there is none.
+    /// Increases the reservation; false without room.
     func grow(by more: Int) -> Bool { room.grow(self, by: more) }
 
     deinit { room.give(count, of: payers) }

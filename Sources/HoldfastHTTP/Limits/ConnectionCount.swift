@@ -1,8 +1,8 @@
 import HoldfastConcurrency
 
-/// How many connections are open, in all and of each address.
+/// The number of open connections, in total and per address.
 ///
-/// @unchecked Sendable: the variables are touched only under `lock`.
+/// @unchecked Sendable: the variables are accessed only with `lock` held.
 final class ConnectionCount: @unchecked Sendable {
   private let limits: HTTPLimits
   private let lock = Lock()
@@ -16,7 +16,7 @@ final class ConnectionCount: @unchecked Sendable {
   /// How many there are.
   var current: Int { lock.hold { count } }
 
-  /// Counts a connection, unless a limit is reached.
+  /// Counts a connection; false if a limit is reached.
   func admit(_ peer: SocketAddress) -> Bool {
     let key = peer.key
     let isCounted = !limits.uncountedAddresses.contains { $0.contains(IPAddress(peer)) }
@@ -31,7 +31,7 @@ final class ConnectionCount: @unchecked Sendable {
     }
   }
 
-  /// A connection that was admitted is closed.
+  /// Counts the end of an admitted connection.
   func leave(_ peer: SocketAddress) {
     let key = peer.key
     lock.hold {
@@ -42,7 +42,7 @@ final class ConnectionCount: @unchecked Sendable {
     }
   }
 
-  /// Waits until no connection is left, at most until `deadline`.
+  /// Waits until no connection is left, or until `deadline`.
   func waitUntilEmpty(until deadline: MonotonicTime) {
     lock.hold {
       while count > 0 && MonotonicTime.now < deadline { lock.wait(until: deadline) }

@@ -1,11 +1,11 @@
 /// An entity tag: RFC 9110, section 8.8.3.
 public struct EntityTag: Equatable, Sendable {
-  /// Whether it only says that two forms are as good as the same.
+  /// Whether the tag is weak: it identifies semantically equivalent representations.
   public let isWeak: Bool
-  /// What stands between the quotes.
+  /// The text between the quotes.
   public let opaque: String
 
-  /// A strong tag.
+  /// Creates a strong tag.
   public init(_ opaque: String) { self.init(isWeak: false, opaque: opaque) }
 
   private init(isWeak: Bool, opaque: String) {
@@ -13,17 +13,17 @@ public struct EntityTag: Equatable, Sendable {
     self.opaque = opaque
   }
 
-  /// As it stands in a head.
+  /// The field value.
   public var text: String { (isWeak ? "W/" : "") + "\"\(opaque)\"" }
 
-  /// What `If-Match` or `If-None-Match` name.
+  /// The value of `If-Match` or `If-None-Match`.
   public enum List: Equatable, Sendable {
-    /// `*`: anything.
+    /// `*`: any representation.
     case any
-    /// One of these.
+    /// One of these tags.
     case tags([EntityTag])
 
-    /// Reads the value of such a field; nil when it has another form.
+    /// Parses a field value; nil if malformed.
     public init?(_ field: String) {
       var rest = field[...].drop { $0 == " " || $0 == "\t" }
       if rest == "*" {
@@ -47,7 +47,7 @@ public struct EntityTag: Equatable, Sendable {
       self = .tags(tags)
     }
 
-    /// The tags; none where anything is named.
+    /// The tags; empty for `*`.
     public var tags: [EntityTag] { if case .tags(let tags) = self { tags } else { [] } }
   }
 }

@@ -6,7 +6,7 @@ func isFieldValue(_ value: String) -> Bool {
   value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
 }
 
-/// Whether a byte may stand in a token: RFC 9110, section 5.6.2.
+/// Whether a byte is allowed in a token: RFC 9110, section 5.6.2.
 func isTokenByte(_ byte: UInt8) -> Bool {
   switch byte {
   case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -1,20 +1,20 @@
 internal import CSockets
 import Glibc
 
-/// A file that is open for reading: the content of answers, which cost constant memory whatever its size.
+/// An open file as the content of answers. It costs constant memory, whatever its size.
 ///
-/// Removing or replacing the file at its path changes nothing here; writing into it would.
+/// Removing or replacing the file at its path has no effect on it; writing into the file has.
 public final class HTTPFile: Sendable {
-  /// Its size in bytes when it was opened.
+  /// The size in bytes when the file was opened.
   public let size: Int64
   private let descriptor: Int32
 
-  /// Opens a file; nil when there is none that can be read.
+  /// Opens a regular file; nil if it can't be read.
   public init?(path: String) {
     descriptor = open(path, O_RDONLY | O_CLOEXEC)
     var status = stat()
     guard descriptor >= 0, fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      // What fails here is let go of like any other: it closes the file.
+      // A failed initializer still runs deinit, which closes the file.
       size = 0
       return nil
     }
@@ -23,12 +23,12 @@ public final class HTTPFile: Sendable {
 
   deinit { if descriptor >= 0 { close(descriptor) } }
 
-  /// Sends bytes to a socket without a copy; as `sendfile(2)`.
+  /// Sends bytes to a socket without copying them, with `sendfile(2)`.
   func send(to socket: Int32, from offset: inout off_t, count: Int) -> Int {
     sendfile(socket, descriptor, &offset, count)
   }
 
-  /// Reads a stretch into memory; fewer bytes where the file ends.
+  /// Reads a range into memory; less if the file ends before.
   public func read(_ range: Range<Int64>) -> [UInt8] {
     let range = range.clamped(to: 0..<size)
     return [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
@@ -42,22 +42,22 @@ public final class HTTPFile: Sendable {
     }
   }
 
-  /// A stretch of a file.
+  /// A range of a file.
   public struct Slice: Sendable {
     /// The file.
     public let file: HTTPFile
-    /// The bytes.
+    /// The byte range.
     public let range: Range<Int64>
 
-    /// A stretch of a file, which is brought inside of it.
+    /// Creates a range, clamped to the file's size.
     public init(_ file: HTTPFile, _ range: Range<Int64>) {
       self.file = file
       self.range = range.clamped(to: 0..<file.size)
     }
 
-    /// How many bytes it has.
+    /// The number of bytes.
     public var count: Int64 { range.upperBound - range.lowerBound }
-    /// All of it, in memory.
+    /// The bytes, read into memory.
     public var bytes: [UInt8] { file.read(range) }
   }
 }

@@ -1,7 +1,7 @@
-/// The header fields of a request, in the order of their arrival; names compare without regard to case.
+/// The header fields of a request, in order of arrival. Names are case-insensitive.
 ///
-/// The bytes are kept as they came, in one buffer; a `String` is made only of a field that is asked for. Bytes
-/// that are no UTF-8 become U+FFFD in it. Source: RFC 9110, section 5.
+/// The received bytes are in one buffer; a `String` is created only for a requested field. Invalid UTF-8 becomes U+FFFD in it. Source: RFC
+/// 9110, section 5.
 public struct HTTPHeaders: Sendable {
   private struct Field {
     var start: Int
@@ -15,11 +15,10 @@ public struct HTTPHeaders: Sendable {
   /// No fields.
   public init() {}
 
-  /// How many fields there are; a name that came twice counts twice.
+  /// The number of fields, counting repeated names.
   public var count: Int { fields.count }
 
-  /// The value of the field `name`, or nil if the request has none; the values of a field that came more than
-  /// once are joined by ", " (RFC 9110, section 5.3).
+  /// The value of the field `name`; nil if absent. The values of a repeated field are joined by ", " (RFC 9110, section 5.3).
   public subscript(name: String) -> String? {
     var found: String?
     forEachValue(of: name) { value in
@@ -29,7 +28,7 @@ public struct HTTPHeaders: Sendable {
     return found
   }
 
-  /// Every field as (name, value), in the order of arrival.
+  /// Every field as (name, value), in order of arrival.
   public var all: [(name: String, value: String)] {
     fields.map { field in
       (
@@ -39,14 +38,14 @@ public struct HTTPHeaders: Sendable {
     }
   }
 
-  /// Adds a field after the others.
+  /// Appends a field.
   public mutating func append(name: String, value: String) {
     var name = name
     var value = value
     name.withUTF8 { name in value.withUTF8 { append(name: name, value: $0) } }
   }
 
-  /// Adds a field, without the blanks around its value.
+  /// Appends a field, trimming blanks around its value.
   mutating func append(name: some Collection<UInt8>, value: some Collection<UInt8>) {
     if fields.isEmpty {
       bytes.reserveCapacity(512)
@@ -60,7 +59,7 @@ public struct HTTPHeaders: Sendable {
     fields.append(Field(start: start, nameEnd: nameEnd, end: bytes.count))
   }
 
-  /// Puts one field in the place of all of a name.
+  /// Replaces all fields of a name by one.
   mutating func replace(_ name: String, with value: String) {
     var name = name
     name.withUTF8 { wanted in
@@ -71,7 +70,7 @@ public struct HTTPHeaders: Sendable {
     append(name: name, value: value)
   }
 
-  /// The values of a name, one for each time that it came.
+  /// The values of a name, one for each field.
   func values(of name: String) -> [String] {
     var values: [String] = []
     forEachValue(of: name) { values.append(String(decoding: $0, as: UTF8.self)) }

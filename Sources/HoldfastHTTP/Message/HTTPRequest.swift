@@ -1,19 +1,19 @@
-/// One complete request: the handler gets it when its last byte has arrived, never before.
+/// A complete request. The handler receives it after its last byte has arrived.
 public struct HTTPRequest: Sendable {
-  /// Number of the request, unique in this process.
+  /// The number of the request, unique in this process.
   public var id: UInt64
-  /// The method as it was sent, such as `GET`; case matters (RFC 9110, section 9.1).
+  /// The method as sent, such as `GET`; case-sensitive (RFC 9110, section 9.1).
   public var method: String
-  /// The request target as it was sent: path and query, still percent-encoded.
+  /// The request target as sent: path and query, percent-encoded.
   public var target: String
   /// The header fields.
   public var headers: HTTPHeaders
-  /// The content, at most `HTTPLimits.maximumBodyBytes`; transfer codings are already taken off.
+  /// The body, at most `HTTPLimits.maximumBodyBytes`, with transfer codings removed.
   public var body: [UInt8]
-  /// The peer's IP address without port, such as `192.0.2.7` or `2001:db8::7`: of a proxy, where one is in front.
+  /// The peer's IP address without port, such as `192.0.2.7` or `2001:db8::7`. Behind a proxy it is the proxy's.
   public var remoteAddress: String
 
-  /// A request made by hand, for tests of handlers.
+  /// Creates a request, for tests of handlers.
   public init(
     id: UInt64 = 0, method: String = "GET", target: String = "/", headers: HTTPHeaders = HTTPHeaders(),
     body: [UInt8] = [], remoteAddress: String = "127.0.0.1"
@@ -26,13 +26,13 @@ public struct HTTPRequest: Sendable {
     self.remoteAddress = remoteAddress
   }
 
-  /// The target before its "?", still percent-encoded.
+  /// The target before its "?", percent-encoded.
   public var path: Substring {
     target.utf8.firstIndex(of: UInt8(ascii: "?")).map { target[..<$0] } ?? target[...]
   }
 
-  /// The path between its slashes, each part percent-decoded: `/a/b%20c` is `["a", "b c"]`. An empty part, as of a
-  /// slash at the end, is kept. nil if the path does not start with a slash or an escape in it is wrong.
+  /// The percent-decoded parts of the path: `/a/b%20c` is `["a", "b c"]`. Empty parts are kept, such as after a trailing slash. Nil if the
+  /// path does not start with a slash, or has an invalid escape.
   public var pathParts: [String]? {
     let path = self.path
     guard path.utf8.first == UInt8(ascii: "/") else { return nil }
@@ -44,13 +44,13 @@ public struct HTTPRequest: Sendable {
     return parts
   }
 
-  /// The target after its "?", still percent-encoded; empty if there is none.
+  /// The target after its "?", percent-encoded; empty if there is none.
   public var query: Substring {
     target.utf8.firstIndex(of: UInt8(ascii: "?")).map { target[target.utf8.index(after: $0)...] } ?? ""
   }
 
-  /// The parameters of the query in their order, percent-decoded, "+" read as a space. A parameter without "=" has
-  /// an empty value; one with a wrong escape is left out.
+  /// The parameters of the query in order, percent-decoded, with "+" as a space. A parameter without "=" has an empty value; one with an
+  /// invalid escape is left out.
   public var queryItems: [(name: String, value: String)] {
     query.utf8.split(separator: UInt8(ascii: "&")).compactMap { item in
       let equals = item.firstIndex(of: UInt8(ascii: "=")) ?? item.endIndex
@@ -61,22 +61,22 @@ public struct HTTPRequest: Sendable {
     }
   }
 
-  /// A part of the query percent-decoded, "+" read as a space; nil if an escape in it is wrong.
+  /// Percent-decodes a part of the query, with "+" as a space; nil for an invalid escape.
   public static func decoded(_ text: Substring) -> String? { percentDecoded(text.utf8, plusIsSpace: true) }
 
-  /// Whether `Accept` lets the answer be of a media type, given without parameters: no `Accept` lets everything be (RFC 9110, section 12.5.1).
+  /// Whether `Accept` permits a media type, given without parameters. A missing `Accept` permits every type (RFC 9110, section 12.5.1).
   public func accepts(_ type: String) -> Bool {
     guard let field = headers["Accept"], let slash = type.firstIndex(of: "/") else { return true }
     let weight = acceptedWeight(of: type, in: field) ?? acceptedWeight(of: "\(type[..<slash])/*", in: field)
     return (weight ?? acceptedWeight(of: "*/*", in: field) ?? 0) > 0
   }
 
-  /// Whether `Accept-Encoding` names a content coding, and not with a weight of 0.
+  /// Whether `Accept-Encoding` names a content coding with a weight above 0.
   public func acceptsCoding(_ name: String) -> Bool {
     headers["Accept-Encoding"].flatMap { acceptedWeight(of: name, in: $0) } ?? 0 > 0
   }
 
-  /// The value of the first parameter `name` of the query, or nil.
+  /// The value of the first query parameter `name`; nil if absent.
   public func queryValue(_ name: String) -> String? {
     query.isEmpty ? nil : queryItems.first { $0.name == name }?.value
   }

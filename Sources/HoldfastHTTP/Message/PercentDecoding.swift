@@ -1,5 +1,4 @@
-/// `text` with its percent-escapes replaced by the bytes that they name; nil if an escape is incomplete or names no
-/// byte, or if the bytes are not UTF-8. Source: RFC 3986, section 2.1.
+/// Decodes percent-escapes. Nil if an escape is invalid, or the bytes are not UTF-8. Source: RFC 3986, section 2.1.
 func percentDecoded(_ text: some Collection<UInt8>, plusIsSpace: Bool) -> String? {
   var bytes: [UInt8] = []
   bytes.reserveCapacity(text.count)
@@ -20,7 +19,7 @@ func percentDecoded(_ text: some Collection<UInt8>, plusIsSpace: Bool) -> String
   return String(validating: bytes, as: UTF8.self)
 }
 
-/// What a hexadecimal digit stands for; nil for any other byte.
+/// The value of a hexadecimal digit; nil for any other byte.
 func hexadecimalValue(_ byte: UInt8) -> UInt8? {
   switch byte {
   case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")

@@ -1,5 +1,5 @@
-/// The weight that a list such as `Accept` or `Accept-Encoding` gives to a name; nil when it is not in it (RFC 9110, section 12.4.2). What is
-/// malformed counts as not said.
+/// The weight of a name in a list such as `Accept` or `Accept-Encoding`; nil if absent (RFC 9110, section 12.4.2). Malformed items are
+/// ignored.
 func acceptedWeight(of name: String, in field: String) -> Double? {
   for item in field.split(separator: ",") {
     let parts = item.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }

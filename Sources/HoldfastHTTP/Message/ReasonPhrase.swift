@@ -1,4 +1,4 @@
-/// The phrase that RFC 9110 and its kin give for a status.
+/// The reason phrase of a status, as in RFC 9110 and related RFCs.
 func reasonPhrase(of status: Int) -> String { phrases[status] ?? "Status" }
 
 private let phrases: [Int: String] = [

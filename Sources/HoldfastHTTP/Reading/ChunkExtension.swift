@@ -1,25 +1,26 @@
-/// A place in the extensions of a chunk: RFC 9112, section 7.1.1. They are checked, as another reader might end the line elsewhere, and left.
+/// A parser state in the extensions of a chunk: RFC 9112, section 7.1.1. Extensions are validated, because another parser might end the
+/// line elsewhere, and then ignored.
 enum ChunkExtension {
-  /// Behind a size or a value and white space, where another extension must begin.
+  /// After a size or value and white space; another extension must follow.
   case end
-  /// Behind the semicolon.
+  /// After the semicolon.
   case nameStart
   case name
-  /// Behind a name and white space.
+  /// After a name and white space.
   case nameEnd
-  /// Behind the equals sign.
+  /// After the equals sign.
   case valueStart
   case token
   case quoted
-  /// Behind a backslash.
+  /// After a backslash.
   case escaped
-  /// Behind the closing quotation mark.
+  /// After the closing quotation mark.
   case quotedEnd
 
-  /// Whether the line may end here.
+  /// Whether the line may end in this state.
   var mayEnd: Bool { self == .name || self == .token || self == .quotedEnd }
 
-  /// The place behind the next byte.
+  /// The state after the next byte.
   func next(_ byte: UInt8) throws(Refusal) -> ChunkExtension {
     let isSpace = byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
     let isToken = isTokenByte(byte)

@@ -1,4 +1,4 @@
-/// Takes the chunks off a content as its bytes come: RFC 9112, section 7.1, by the letter.
+/// Decodes the chunked transfer coding incrementally: RFC 9112, section 7.1, strictly.
 struct ChunkReader {
   private enum State: Equatable {
     case size
@@ -11,30 +11,30 @@ struct ChunkReader {
     case trailerEnd
   }
 
-  /// How many bytes of extensions a content may have: nobody sends any.
+  /// The maximum size of all extensions in a body. Real clients send none.
   private static let extensionLimit = 1024
-  /// How many digits a size may have, zeros before it among them, and how many without those: no limit of a content is larger.
+  /// The maximum number of digits in a chunk size, with and without leading zeros. No limit of a body is larger.
   private static let digitLimit = (all: 64, significant: 15)
 
   private var state = State.size
   private var size = 0
   private var digits = 0
-  /// What all chunks so far have said.
+  /// The announced size of all chunks so far.
   private var total = 0
   private var isLast = false
   private var extensionBytes = 0
   private var trailer: [UInt8] = []
   private var trailerBytes = 0
 
-  /// Takes bytes, and gives the content in them.
+  /// Parses bytes, and passes on the content in them.
   ///
   /// - Parameters:
-  ///   - bytes: what has come; no byte is given twice.
-  ///   - limit: how many bytes the content may have.
-  ///   - trailerLimit: how many bytes the trailer may have.
-  ///   - body: gets the pieces of the content.
-  /// - Returns: how many bytes were taken, and whether the content has ended with them: only then fewer than all.
-  /// - Throws: `Refusal`, what `body` throws.
+  ///   - bytes: the next bytes.
+  ///   - limit: the maximum size of the content.
+  ///   - trailerLimit: the maximum size of the trailer.
+  ///   - body: receives the pieces of the content.
+  /// - Returns: the number of bytes consumed, and whether the content is complete. Fewer than all bytes are consumed only at its end.
+  /// - Throws: `Refusal`, errors of `body`.
   mutating func read(
     _ bytes: UnsafeRawBufferPointer, limit: Int, trailerLimit: Int,
     _ body: (UnsafeRawBufferPointer) throws(Refusal) -> Void
@@ -56,7 +56,7 @@ struct ChunkReader {
     return (place, false)
   }
 
-  /// Takes a byte that is not of the content; whether it is the last of all.
+  /// Parses a byte outside the content. Returns whether it is the last one.
   private mutating func takeFraming(_ byte: UInt8, _ limit: Int, _ trailerLimit: Int) throws(Refusal) -> Bool
   {
     switch (state, byte) {
@@ -90,7 +90,7 @@ struct ChunkReader {
       if trailerBytes > trailerLimit { throw .headTooLarge }
     case (.trailerEnd, UInt8(ascii: "\n")):
       if trailer.isEmpty { return true }
-      // Read, so that it is known to be one, and left: nobody asks for fields that come so late.
+      // The trailer field is parsed to validate it, and discarded, because no handler needs it.
       var fields = HTTPHeaders()
       let line = trailer
       try line.withUnsafeBufferPointer { bytes throws(Refusal) in

@@ -1,32 +1,32 @@
-/// Reads the head of a request as its bytes come, by the letter of RFC 9112.
+/// Parses the head of a request incrementally, strictly by RFC 9112.
 ///
-/// What another server might read otherwise is refused at the byte that shows it: a line that ends with anything but CR LF, a control character,
-/// white space before a colon or at the beginning of a line, a name that is no token.
+/// Bytes that another server might interpret differently are refused immediately: a line end other than CR LF, a control character, white
+/// space before a colon or at the beginning of a line, a name that is no token.
 struct HeadReader {
-  /// Where it stands in the buffer: all before it was looked at.
+  /// The position in the buffer up to which bytes are parsed.
   private var place = 0
   private var lineStart = 0
   private var isAfterReturn = false
   private var line: RequestLine?
   private var fields = HTTPHeaders()
-  /// Whether the empty line was passed over that some clients send behind a request.
+  /// Whether an empty line before the request was skipped. Some clients send one after a request.
   private var hasSkipped = false
 
-  /// Whether the request line is here.
+  /// Whether the request line is complete.
   var hasBegun: Bool { line != nil }
 
-  /// The fields that have come so far.
+  /// The fields received so far.
   var headers: HTTPHeaders { fields }
 
-  /// Whether nothing has come but perhaps an empty line.
+  /// Whether nothing has arrived except perhaps an empty line.
   var isEmpty: Bool { line == nil && place == lineStart }
 
-  /// Looks at what has come.
+  /// Parses the received bytes.
   ///
   /// - Parameters:
-  ///   - bytes: all bytes of the head so far, those that were looked at among them.
-  ///   - limit: how many a head may have.
-  /// - Returns: the head, and how many bytes it has; nil when it goes on.
+  ///   - bytes: all bytes of the head so far, including parsed ones.
+  ///   - limit: the maximum size of a head.
+  /// - Returns: the head and its length in bytes; nil if it is incomplete.
   mutating func read(
     _ bytes: UnsafeRawBufferPointer, limit: Int
   ) throws(Refusal) -> (RequestHead, length: Int)? {
@@ -53,7 +53,7 @@ struct HeadReader {
     return nil
   }
 
-  /// Takes a line; gives the head at its end.
+  /// Parses a line; returns the head at its end.
   private mutating func take(_ text: UnsafeRawBufferPointer) throws(Refusal) -> RequestHead? {
     guard let line else {
       if text.isEmpty {
@@ -71,9 +71,9 @@ struct HeadReader {
 }
 
 extension HTTPHeaders {
-  /// Adds the field of a line of a head.
+  /// Appends the field in a line of a head.
   ///
-  /// - Throws: `Refusal.malformed` when it is none: a line that goes on (obs-fold), and space before the colon among them.
+  /// - Throws: `Refusal.malformed` for an invalid line, including a folded one (obs-fold) and space before the colon.
   mutating func append(line: UnsafeRawBufferPointer) throws(Refusal) {
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0,
       line[..<colon].allSatisfy(isTokenByte)

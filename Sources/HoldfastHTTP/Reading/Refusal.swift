@@ -1,6 +1,6 @@
-/// Why a request is not taken, as the status of its answer.
+/// The refusal of a request, as the status of its answer.
 ///
-/// Nothing is read behind such a request: who sent it and who reads it may not agree where it ends.
+/// Nothing is read after such a request, because client and server may disagree where it ends.
 struct Refusal: Error, Equatable {
   let status: Int
 

@@ -1,8 +1,8 @@
-/// The request line and the header fields of a request, found good.
+/// The validated request line and header fields of a request.
 struct RequestHead: Sendable {
-  /// How the end of the content is found: RFC 9112, section 6.3.
+  /// How the end of the body is determined: RFC 9112, section 6.3.
   enum Framing: Equatable {
-    /// There is no content.
+    /// There is no body.
     case none
     /// `Content-Length`, greater than 0.
     case length(Int)
@@ -10,21 +10,21 @@ struct RequestHead: Sendable {
   }
 
   var method: String
-  /// In origin form, or `*`: what came in absolute form is a path, and its authority the field `Host`.
+  /// In origin form, or `*`. The absolute form is converted to a path, and its authority to the field `Host`.
   var target: String
   var headers: HTTPHeaders
   var framing: Framing
   var isVersion10: Bool
-  /// Whether the client wants to send further requests on the connection.
+  /// Whether the client keeps the connection open for further requests.
   var keepsAlive: Bool
-  /// Whether the client waits for `100 Continue` before it sends the content.
+  /// Whether the client waits for `100 Continue` before it sends the body.
   var expectsContinue: Bool
 }
 
 extension RequestHead {
-  /// Checks what the lines of a head say together.
+  /// Validates the lines of a head together.
   ///
-  /// - Throws: `Refusal` for all that two readers could understand in two ways, with RFC 9112 or in spite of it.
+  /// - Throws: `Refusal` for everything that two parsers could interpret differently, whether or not RFC 9112 permits it.
   init(_ line: RequestLine, _ fields: HTTPHeaders) throws(Refusal) {
     var headers = fields
     let hosts = headers.values(of: "host")
@@ -34,7 +34,7 @@ extension RequestHead {
     switch line.target {
     case .plain(let target): self.target = target
     case .absolute(let authority, let target):
-      // RFC 9112, section 3.2.2: the field is not looked at then.
+      // RFC 9112, section 3.2.2: the Host field is then ignored.
       self.target = target.isEmpty ? line.method == "OPTIONS" ? "*" : "/" : target
       headers.replace("Host", with: authority)
     }
@@ -43,7 +43,7 @@ extension RequestHead {
     let options = headers["Connection"]?.lowercased().split(separator: ",").map(trimmed) ?? []
     keepsAlive = !options.contains("close") && (!line.isVersion10 || options.contains("keep-alive"))
     let expectation = headers["Expect"]?.lowercased()
-    // Of HTTP/1.0 it is passed over: RFC 9110, section 10.1.1.
+    // In HTTP/1.0 it is ignored: RFC 9110, section 10.1.1.
     if let expectation, expectation != "100-continue", !line.isVersion10 { throw .unknownExpectation }
     expectsContinue = expectation != nil && !line.isVersion10 && framing != .none
     method = line.method
@@ -65,7 +65,7 @@ extension RequestHead {
     case (1, 0) where !isVersion10:
       let names = codings[0].lowercased().split(separator: ",", omittingEmptySubsequences: false).map(trimmed)
       if names == ["chunked"] { return .chunked }
-      // What is no list of names, and "chunked" anywhere but once at the end, could be meant in two ways.
+      // Ambiguous: an invalid list of names, or "chunked" anywhere but once at the end.
       guard names.allSatisfy({ isFieldName($0) }), names.dropLast().allSatisfy({ $0 != "chunked" }) else {
         throw .malformed
       }
@@ -82,7 +82,7 @@ private func trimmed(_ text: Substring) -> String {
   return String(text)
 }
 
-/// Whether a text may be a host with or without a port; an empty one may, where a client has no name to give.
+/// Whether a text is a host with an optional port. An empty text is valid, for a client without a name for the server.
 func isAuthority(_ text: String) -> Bool {
   let bytes = Array(text.utf8)
   var host = bytes[...]

@@ -1,22 +1,22 @@
 /// The first line of a request: RFC 9112, section 3.
 struct RequestLine {
   enum Target: Equatable {
-    /// A path with or without a query, or `*`.
+    /// A path with an optional query, or `*`.
     case plain(String)
-    /// `http://authority/path`, as proxies are asked.
+    /// `http://authority/path`, as sent to proxies.
     case absolute(authority: String, target: String)
   }
 
-  /// Of no method that there is.
+  /// Longer than any registered method.
   private static let methodLimit = 32
 
   let method: String
   let target: Target
   let isVersion10: Bool
 
-  /// Reads the line, without its end.
+  /// Parses the line, without its end.
   ///
-  /// - Throws: `Refusal`: one space and no other byte separates the parts, and a target has visible ASCII alone.
+  /// - Throws: `Refusal`. Exactly one space separates the parts, and a target has only visible ASCII characters.
   init(_ bytes: UnsafeRawBufferPointer) throws(Refusal) {
     let parts = bytes.split(separator: UInt8(ascii: " "), maxSplits: 3, omittingEmptySubsequences: false)
     guard parts.count == 3, !parts[1].isEmpty else { throw .malformed }
@@ -27,7 +27,7 @@ struct RequestLine {
     case "HTTP/1.0": isVersion10 = true
     default: throw Self.isVersion(parts[2]) ? .unknownVersion : .malformed
     }
-    // The authority form of CONNECT is not read: nothing is connected here.
+    // The authority form of CONNECT is not supported.
     if method == "CONNECT" { throw .notImplemented }
     guard parts[1].allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }) else {
       throw .malformed

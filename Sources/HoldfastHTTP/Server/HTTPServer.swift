@@ -2,12 +2,12 @@ import HoldfastConcurrency
 import Glibc
 import Synchronization
 
-/// An HTTP/1.1 server: sockets, parsing, limits and the ways to answer, nothing else.
+/// An HTTP/1.1 server: sockets, parsing, limits and answers.
 ///
-/// The handler runs on one of the HTTP threads and must not block there: what has to wait is given to another
-/// thread together with the responder. It must not call `stop(grace:)`.
+/// The handler runs on an HTTP thread and must not block there. To wait, pass the responder to another thread. The handler must not call
+/// `stop(grace:)`.
 public final class HTTPServer: Sendable {
-  /// The port that the server listens on, also when the system was asked to choose.
+  /// The port that the server listens on, including one that the system selected.
   public let port: UInt16
 
   /// How many connections are open. Any thread.
@@ -20,22 +20,22 @@ public final class HTTPServer: Sendable {
   private let loopThreads: [SystemThread]
   private let isStopped = Atomic<Bool>(false)
 
-  /// Starts a server: when this returns, it accepts connections.
+  /// Starts a server. When this returns, it accepts connections.
   ///
-  /// From here on SIGPIPE is ignored in the whole process: a peer that goes away is an error, not the end.
+  /// From then on, SIGPIPE is ignored in the whole process, so that a disconnected peer is an error.
   ///
   /// - Parameters:
-  ///   - address: the IP address to listen on, IPv4 or IPv6; no names. `::` takes both kinds. Default 127.0.0.1.
-  ///   - port: the port; 0, the default, is any free one.
-  ///   - threads: how many threads read, handle and write, at least 1. Default: one for each processor.
-  ///   - limits: what one client may cost.
-  ///   - certificate: what the server presents; it then speaks TLS 1.2 and 1.3 alone. Without TLS unless given.
-  ///   - failure: makes the answers that the server gives itself. Called on any of its threads.
-  ///   - log: takes what an operator should know, a line at a time; called on any of its threads.
-  ///   - admission: takes the head of each request that has a content, and decides whether that is read; nil, the default, reads all. It runs where
-  ///     the handler does.
-  ///   - handler: takes each complete request with the duty to answer it.
-  /// - Throws: `HTTPServerError`, if the address is none or is taken, or if the system has no threads or descriptors.
+  ///   - address: the IP address to listen on, IPv4 or IPv6; no names. `::` accepts both kinds. Default 127.0.0.1.
+  ///   - port: the port. The default 0 selects a free one.
+  ///   - threads: the number of threads that read, handle and write, at least 1. Default: one per processor.
+  ///   - limits: the limits of clients.
+  ///   - certificate: the server's certificate. It enables TLS 1.2 and 1.3, and disables plain HTTP. Default: plain HTTP.
+  ///   - failure: creates the answers of the HTTP layer itself. Called on any of its threads.
+  ///   - log: receives messages for an operator, one line each; called on any of its threads.
+  ///   - admission: receives the head of each request with a body, and decides whether to read it; the default nil reads all. It runs on
+  ///     the same threads as the handler.
+  ///   - handler: receives each complete request, with the obligation to answer it.
+  /// - Throws: `HTTPServerError` if the address is invalid or in use, or the system has no threads or descriptors.
   public init(
     address: String = "127.0.0.1", port: UInt16 = 0, threads: Int? = nil,
     limits: HTTPLimits = HTTPLimits(), certificate: TLSCertificate? = nil,
@@ -74,19 +74,19 @@ public final class HTTPServer: Sendable {
     stop(grace: .zero)
   }
 
-  /// Presents another certificate to the clients that connect from now on. Any thread; without TLS it does nothing.
+  /// Sets the certificate for new connections. Callable from any thread; does nothing without TLS.
   public func present(_ certificate: TLSCertificate) {
     if core.isSecure { core.present(certificate) }
   }
 
-  /// Stops the server and returns when it is stopped. The port is given back at once; idle connections and streams are closed;
-  /// requests in flight are finished, each with the end of its connection. What is not finished after `grace` is
-  /// answered 503 where the application owes the answer, and cut where the client does.
+  /// Stops the server, and returns when it has stopped. The port is released immediately; idle connections and streams are closed. Requests
+  /// in flight are finished, each with the end of its connection. After `grace`, a request that lacks its answer gets a 503, and a client
+  /// that has not read its answer is cut.
   ///
-  /// Takes at most `grace` and half a second. Only a handler that blocks its thread is left behind, with its threads,
-  /// and logged. A second call does nothing.
+  /// It takes at most `grace` and half a second. A handler that blocks its thread is abandoned with that thread, and logged. A second call
+  /// does nothing.
   ///
-  /// - Parameter grace: how long requests in flight may take; zero or more.
+  /// - Parameter grace: the time limit for requests in flight; zero or more.
   public func stop(grace: Duration) {
     guard !isStopped.exchange(true, ordering: .acquiringAndReleasing) else { return }
     core.stop()

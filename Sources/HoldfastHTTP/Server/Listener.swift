@@ -1,7 +1,7 @@
 import Glibc
 
-/// The listening socket and the thread that accepts from it. A connection over the limit
-/// gets an answer here, and the socket can be closed while requests in flight are finished.
+/// The listening socket, and the thread that accepts connections. A connection over the limit is answered here. The socket can be closed
+/// while requests in flight are finished.
 struct Listener: Sendable {
   let port: UInt16
   private let socket: Int32
@@ -18,7 +18,7 @@ struct Listener: Sendable {
     guard socket >= 0 else {
       throw HTTPServerError(.outOfResources, systemError: errno, "no socket to be had")
     }
-    // Accepted sockets inherit TCP_NODELAY: answers leave at once.
+    // Accepted sockets inherit TCP_NODELAY, so that answers are sent immediately.
     for (level, option) in [(SOL_SOCKET, SO_REUSEADDR), (Int32(IPPROTO_TCP), TCP_NODELAY)] {
       var on: Int32 = 1
       setsockopt(socket, level, option, &on, socklen_t(MemoryLayout<Int32>.size))
@@ -45,7 +45,7 @@ struct Listener: Sendable {
     wakeWriter = wake[1]
   }
 
-  /// Accepts until `stop()`. Runs on a thread of its own.
+  /// Accepts connections until `stop()`. Runs on a thread of its own.
   func run(_ core: ServerCore, loops: [EventLoop]) {
     var polled = [
       pollfd(fd: wakeReader, events: Int16(POLLIN), revents: 0),
@@ -57,12 +57,12 @@ struct Listener: Sendable {
       if polled[0].revents != 0 { return }
       if accept(core, loops, &next) { continue }
       core.log("cannot accept connections: \(String(cString: strerror(errno)))")
-      // Out of descriptors or memory: the backlog keeps the clients while others finish.
+      // Out of descriptors or memory: clients stay in the backlog until others finish.
       poll(&polled, 1, 100)
     }
   }
 
-  /// Accepts what has come; false if the system is out of descriptors or memory.
+  /// Accepts pending connections; false if the system is out of descriptors or memory.
   private func accept(_ core: ServerCore, _ loops: [EventLoop], _ next: inout Int) -> Bool {
     while true {
       var descriptor: Int32 = -1
@@ -82,16 +82,16 @@ struct Listener: Sendable {
     }
   }
 
-  /// Says 503, where that can be said: over TLS there is nothing to be said before the handshake.
+  /// Answers 503. Over TLS no answer is possible before the handshake.
   private func refuse(_ descriptor: Int32, _ core: ServerCore) {
     if !core.isSecure {
       let response = core.failure(HTTPFailure(503))
       let head = ResponseHead(response, .close, date: dateField(of: time(nil)), log: core.log)
       let bytes = head.bytes + response.body
-      // The socket's buffer is empty: it takes all of it.
+      // The socket's buffer is empty, so it accepts all bytes.
       send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
       shutdown(descriptor, Int32(SHUT_WR))
-      // What has come already would make a reset of the close.
+      // Unread bytes would turn the close into a reset.
       var request = [UInt8](repeating: 0, count: 4096)
       recv(descriptor, &request, request.count, Int32(MSG_DONTWAIT))
     }
@@ -103,7 +103,7 @@ struct Listener: Sendable {
     _ = write(wakeWriter, [0], 1)
   }
 
-  /// Gives the port back; after `run` has returned.
+  /// Releases the port. Call it after `run` has returned.
   func closeSockets() {
     for descriptor in [socket, wakeReader, wakeWriter] { close(descriptor) }
   }

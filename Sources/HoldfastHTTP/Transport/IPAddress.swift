@@ -1,9 +1,9 @@
-/// An IP address without a port; one of IPv4 that came as `::ffff:a.b.c.d` is that of IPv4.
+/// An IP address without a port. `::ffff:a.b.c.d` becomes the IPv4 address.
 public struct IPAddress: Sendable, Hashable {
-  /// 4 bytes of IPv4, 16 of IPv6.
+  /// 4 bytes for IPv4, 16 for IPv6.
   let bytes: [UInt8]
 
-  /// The address of a text such as `192.0.2.7` or `2001:db8::7`; nil for any other, names among them.
+  /// Parses an address such as `192.0.2.7` or `2001:db8::7`; nil for any other text, including names.
   public init?(_ text: String) {
     guard text.utf8.count <= 64, let address = SocketAddress(text, port: 0) else { return nil }
     bytes = address.bytes
@@ -16,25 +16,25 @@ public struct IPAddress: Sendable, Hashable {
   /// The address as text.
   public var text: String { SocketAddress.text(bytes) }
 
-  /// What one subscriber has: the address, of IPv6 its /64 network.
+  /// The network of one subscriber: the address for IPv4, its /64 for IPv6.
   public var network: String {
     if bytes.count == 4 { return text }
     return IPAddress(bytes: bytes[..<8] + [UInt8](repeating: 0, count: 8)).text + "/64"
   }
 
-  /// What one customer of a provider may have: of IPv4 the /24 network, of IPv6 the /48.
+  /// The largest network that one customer of a provider usually has: the /24 for IPv4, the /48 for IPv6.
   public var site: String {
     let kept = bytes.count == 4 ? 3 : 6
     let first = bytes.prefix(kept) + [UInt8](repeating: 0, count: bytes.count - kept)
     return "\(IPAddress(bytes: Array(first)).text)/\(8 * kept)"
   }
 
-  /// Addresses that begin with the same bits.
+  /// The addresses with a common prefix.
   public struct Range: Sendable, Hashable {
     private let address: IPAddress
     private let prefix: Int
 
-    /// Reads `ADDRESS` or `ADDRESS/PREFIX`; nil when it is neither.
+    /// Parses `ADDRESS` or `ADDRESS/PREFIX`; nil if invalid.
     public init?(_ text: String) {
       let parts = text.split(separator: "/", omittingEmptySubsequences: false)
       guard (1...2).contains(parts.count), let address = IPAddress(String(parts[0])) else { return nil }
@@ -46,7 +46,7 @@ public struct IPAddress: Sendable, Hashable {
       self.prefix = prefix
     }
 
-    /// Whether an address is one of them.
+    /// Whether it contains an address.
     public func contains(_ other: IPAddress) -> Bool {
       guard other.bytes.count == address.bytes.count else { return false }
       let whole = prefix / 8

@@ -1,11 +1,11 @@
 import Glibc
 
-/// An IP address and port, without names: nothing here asks DNS.
+/// An IP address and port, without names: no DNS lookups.
 struct SocketAddress {
   /// A `sockaddr_in` or `sockaddr_in6`.
   private var storage = sockaddr_storage()
 
-  /// The address of `text`, IPv4 or IPv6; nil if it is neither.
+  /// Parses an IPv4 or IPv6 address; nil if it is neither.
   init?(_ text: String, port: UInt16) {
     var v4 = sockaddr_in()
     var v6 = sockaddr_in6()
@@ -22,7 +22,7 @@ struct SocketAddress {
     }
   }
 
-  /// The address that `fill` writes, such as `getsockname`; nil if it fails.
+  /// The address that `fill` writes, for example with `getsockname`; nil if it fails.
   init?(_ fill: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32) {
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
     let result = withUnsafeMutablePointer(to: &storage) {
@@ -34,11 +34,11 @@ struct SocketAddress {
   var family: Int32 { Int32(storage.ss_family) }
 
   var port: UInt16 {
-    // At the same place in both.
+    // At the same offset in both structures.
     withUnsafeBytes(of: storage) { UInt16(bigEndian: $0.load(fromByteOffset: 2, as: UInt16.self)) }
   }
 
-  /// 4 bytes of IPv4, also of one that came as `::ffff:a.b.c.d`; 16 of IPv6.
+  /// 4 bytes for IPv4, including `::ffff:a.b.c.d`; 16 for IPv6.
   var bytes: [UInt8] {
     withUnsafeBytes(of: storage) { raw in
       if family == AF_INET { return Array(raw[4..<8]) }
@@ -48,13 +48,13 @@ struct SocketAddress {
     }
   }
 
-  /// What counts as one address: of IPv6 the /64 network, all of which one subscriber has.
+  /// The unit of limits per address: for IPv6 the /64 network, which one subscriber has.
   var key: [UInt8] { Array(bytes.prefix(8)) }
 
   /// The address without port.
   var text: String { Self.text(bytes) }
 
-  /// The text of 4 bytes of IPv4, or of 16 of IPv6.
+  /// The text of 4 bytes of IPv4, or 16 of IPv6.
   static func text(_ bytes: [UInt8]) -> String {
     var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
     inet_ntop(bytes.count == 4 ? AF_INET : AF_INET6, bytes, &buffer, socklen_t(buffer.count))

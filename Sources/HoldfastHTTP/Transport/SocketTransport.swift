@@ -1,25 +1,25 @@
 internal import CSockets
 import Glibc
 
-/// What carries the bytes of one connection: its socket, with TLS over it or without. Nothing here waits.
+/// The byte transport of one connection: its socket, with or without TLS. Never blocks.
 ///
-/// Used by one thread at a time: by that of its loop, or under the connection's lock.
+/// Used by one thread at a time: by that of its loop, or with the connection's lock held.
 final class SocketTransport {
-  /// What a step came to.
+  /// The result of a step.
   enum Progress {
     case bytes(Int)
-    /// The socket has nothing, or takes nothing, for now.
+    /// The socket is not readable or writable now.
     case blocked
-    /// The other side has ended its own, or the connection is broken.
+    /// The peer has closed its side, or the connection is broken.
     case ended
   }
 
   let descriptor: Int32
   private let session: gnutls_session_t?
-  /// As long as GnuTLS may use it.
+  /// Retained for GnuTLS.
   private let certificate: TLSCertificate?
 
-  /// Carries the bytes of a socket that never waits; nil when there is no memory for TLS.
+  /// Creates a transport on a nonblocking socket; nil if there is no memory for TLS.
   init?(_ descriptor: Int32, _ certificate: TLSCertificate?) {
     self.descriptor = descriptor
     self.certificate = certificate
@@ -37,14 +37,14 @@ final class SocketTransport {
 
   var isSecure: Bool { session != nil }
 
-  /// Goes on with the handshake: `bytes` when it is done.
+  /// Continues the handshake; returns `bytes` when it is complete.
   func shakeHands() -> Progress {
     guard let session else { return .bytes(0) }
     while true {
       let result = gnutls_handshake(session)
       if result == 0 { return .bytes(0) }
       if holdfast_tls_must_wait(Int(result)) != 0 { return .blocked }
-      // A warning of the other side.
+      // Not fatal: a warning of the peer.
       if gnutls_error_is_fatal(result) != 0 { return .ended }
     }
   }
@@ -60,11 +60,11 @@ final class SocketTransport {
     }
     let count = gnutls_record_recv(session, buffer.baseAddress, buffer.count)
     if count > 0 { return .bytes(count) }
-    // Renegotiation is asked for with an error that is not fatal; nobody needs it.
+    // A renegotiation request is a nonfatal error; it is not supported.
     return holdfast_tls_must_wait(count) != 0 ? .blocked : .ended
   }
 
-  /// - Parameter more: whether more is to be written at once.
+  /// - Parameter more: whether more bytes follow immediately.
   func write(_ bytes: UnsafeRawBufferPointer, more: Bool = false) -> Progress {
     if bytes.isEmpty { return .bytes(0) }
     guard let session else {
@@ -76,18 +76,18 @@ final class SocketTransport {
         return errno == EAGAIN ? .blocked : .ended
       }
     }
-    // After `blocked`, GnuTLS is to be given the same bytes again: the callers do, as they have not gone on.
+    // After `blocked`, GnuTLS requires the same bytes again. The callers repeat them, because they have not advanced.
     let count = gnutls_record_send(session, bytes.baseAddress, bytes.count)
     if count >= 0 { return .bytes(count) }
     return holdfast_tls_must_wait(count) != 0 ? .blocked : .ended
   }
 
-  /// Sends a stretch of a file; without TLS only.
+  /// Sends a range of a file; only without TLS.
   func send(_ file: HTTPFile, from offset: Int64, count: Int) -> Progress {
     var place = off_t(offset)
     while true {
       let sent = file.send(to: descriptor, from: &place, count: count)
-      // The file has become shorter: what was promised can't be kept.
+      // The file was truncated, so the announced length can't be sent.
       if sent == 0 { return .ended }
       if sent > 0 { return .bytes(sent) }
       if errno == EINTR { continue }
@@ -95,7 +95,7 @@ final class SocketTransport {
     }
   }
 
-  /// Says that nothing more will be sent.
+  /// Announces that nothing more will be sent.
   func finish() {
     if let session { gnutls_bye(session, GNUTLS_SHUT_WR) }
     shutdown(descriptor, Int32(SHUT_WR))

@@ -1,17 +1,17 @@
 internal import CSockets
 
-/// A certificate, with the chain above it, and its key: what a server presents over TLS.
+/// The certificate of a TLS server, with its chain and key.
 ///
-/// @unchecked Sendable: it is never changed, and GnuTLS lets many sessions use one key at the same time.
+/// @unchecked Sendable: it is immutable, and GnuTLS allows concurrent sessions with one key.
 public final class TLSCertificate: @unchecked Sendable {
   let credentials: gnutls_certificate_credentials_t
 
-  /// Reads a pair in PEM.
+  /// Parses a PEM pair.
   ///
   /// - Parameters:
-  ///   - chain: the certificate, then those above it, each signed by the next.
-  ///   - key: its key, without a password.
-  /// - Throws: `HTTPServerError.invalidCertificate` when they can't be read, or do not belong together.
+  ///   - chain: the certificate, followed by its issuers, each signed by the next.
+  ///   - key: the private key, without a password.
+  /// - Throws: `HTTPServerError.invalidCertificate` if they can't be read, or do not match.
   public init(chain: [UInt8], key: [UInt8]) throws(HTTPServerError) {
     var error: Int32 = 0
     guard
@@ -27,12 +27,12 @@ public final class TLSCertificate: @unchecked Sendable {
 
   deinit { gnutls_certificate_free_credentials(credentials) }
 
-  /// TLS 1.3 and 1.2, each with forward secrecy and an authenticated cipher: no key exchange by static RSA, no CBC, no SHA-1.
+  /// TLS 1.3 and 1.2 with forward secrecy and an authenticated cipher: no static RSA key exchange, no CBC, no SHA-1.
   ///
-  /// Made once and never freed, as GnuTLS's own default is.
+  /// Created once and never freed, like GnuTLS's own default.
   static let priorities = Priorities()
 
-  /// @unchecked Sendable: GnuTLS lets many sessions read one set of priorities at the same time.
+  /// @unchecked Sendable: GnuTLS allows concurrent sessions with one set of priorities.
   struct Priorities: @unchecked Sendable {
     let handle: gnutls_priority_t?
 

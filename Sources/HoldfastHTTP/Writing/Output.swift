@@ -1,9 +1,9 @@
-/// An answer on its way out.
+/// An answer that is being sent.
 struct Output {
-  /// What is copied behind its head rather than written by itself.
+  /// A body up to this size is appended to its head instead of written separately.
   private static let smallBytes = 16 << 10
 
-  /// How much of a file is sent before others have their turn.
+  /// The amount of a file that is sent per turn.
   private static let pieceSize = 256 << 10
 
   private var head: [UInt8]
@@ -12,7 +12,7 @@ struct Output {
   private let file: HTTPFile?
   private var rest: Range<Int64>
 
-  /// - Parameter isHead: whether the content is left out.
+  /// - Parameter isHead: whether to leave out the content.
   init(_ head: [UInt8], _ response: HTTPResponse, isHead: Bool) {
     let isEmpty = isHead || ResponseHead.hasNoContent(response.status)
     self.head = head
@@ -27,10 +27,10 @@ struct Output {
 
   var isDone: Bool { place == head.count && body.isEmpty && rest.isEmpty }
 
-  /// How many bytes it holds in memory that the system has not taken.
+  /// The number of bytes in memory that the system has not accepted.
   var heldBytes: Int { head.count + body.count - place }
 
-  /// Sends some.
+  /// Sends some bytes.
   mutating func write(to transport: SocketTransport) -> SocketTransport.Progress {
     if place < head.count {
       let progress = head.withUnsafeBytes {
@@ -38,7 +38,7 @@ struct Output {
       }
       if case .bytes(let count) = progress { place += count }
       if place < head.count || body.isEmpty { return progress }
-      // From here on it is the content that is written.
+      // The head is sent; the body follows.
       (head, body, place) = (body, [], 0)
       return progress
     }
@@ -46,7 +46,7 @@ struct Output {
     guard let file else { return .ended }
     let count = Int(min(rest.upperBound - rest.lowerBound, Int64(Self.pieceSize)))
     if transport.isSecure {
-      // Encrypted here: a piece of it is read, and written as the content of before was.
+      // Encryption happens in this process, so a piece of the file is read and written like a body.
       head = file.read(rest.lowerBound..<(rest.lowerBound + Int64(count)))
       place = 0
       if head.count < count { return .ended }

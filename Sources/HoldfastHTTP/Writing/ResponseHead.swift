@@ -1,8 +1,8 @@
 import Glibc
 
-/// The status line and the header fields of an answer, as bytes.
+/// The encoded status line and header fields of an answer.
 struct ResponseHead {
-  /// What is said of the connection.
+  /// The Connection field.
   enum Connection: String {
     case implied = ""
     case close = "Connection: close\r\n"
@@ -12,9 +12,9 @@ struct ResponseHead {
   let bytes: [UInt8]
 
   /// - Parameters:
-  ///   - hasEnd: whether the content has a length; without one it ends with the connection.
-  ///   - date: the field of the present.
-  ///   - log: is told of what can't be sent.
+  ///   - hasEnd: whether the content has a length. Without one it ends with the connection.
+  ///   - date: the current Date field.
+  ///   - log: receives messages about fields that can't be sent.
   init(
     _ response: HTTPResponse, _ connection: Connection, hasEnd: Bool = true, date: String,
     log: (String) -> Void
@@ -32,18 +32,18 @@ struct ResponseHead {
       }
     }
     if hasEnd, !Self.hasNoContent(response.status) { text += "Content-Length: \(response.contentLength)\r\n" }
-    // What is not said to be a page is never one.
+    // Prevents browsers from interpreting an answer as HTML unless its type says so.
     text += "X-Content-Type-Options: nosniff\r\n"
     text += connection.rawValue
     text += "\r\n"
     bytes = Array(text.utf8)
   }
 
-  /// Whether answers of a status end with their head: RFC 9112, section 6.3.
+  /// Whether answers with a status end with their head: RFC 9112, section 6.3.
   static func hasNoContent(_ status: Int) -> Bool { status == 204 || status == 304 }
 }
 
-/// The field of the present as RFC 9110, section 5.6.7, has it: `Date: Sun, 06 Nov 1994 08:49:37 GMT`.
+/// The Date field in the form of RFC 9110, section 5.6.7: `Date: Sun, 06 Nov 1994 08:49:37 GMT`.
 func dateField(of seconds: time_t) -> String {
   var (seconds, parts) = (seconds, tm())
   gmtime_r(&seconds, &parts)

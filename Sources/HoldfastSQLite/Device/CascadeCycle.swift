@@ -1,16 +1,17 @@
 import HoldfastCore
 
-/// Tables whose deletions come back to themselves by cascades: a table of which records refer to others of its own, or several in a circle.
+/// Tables whose cascading deletions lead back to themselves: a table that references itself, or several tables in a cycle.
 ///
-/// SQLite runs a trigger inside itself only with `recursive_triggers=ON`, which is no program's default. So the first deletion finds all that goes
-/// with it by one query, records it, and deletes it; the triggers of the rows that it deletes have nothing left to do. Deep trees need no deep recursion.
+/// SQLite runs a trigger recursively only with `recursive_triggers=ON`, which is off by default. So the first deletion finds all cascaded
+/// records with one query, records them, and deletes them. The triggers of these rows then have nothing left to do. Deep trees need no deep
+/// recursion.
 struct CascadeCycle {
   private let schema: SyncSchema
   private let root: Int
-  /// The tables of the circle, with the one that a deletion begins in.
+  /// The tables of the cycle, including the one where the deletion begins.
   private let tables: [Int]
 
-  /// - Parameter table: the one that a deletion begins in; nil is given for one that is in no circle.
+  /// - Parameter table: the table where the deletion begins. The result is nil if it is in no cycle.
   init?(of table: Int, in schema: SyncSchema) {
     let below = schema.tables.indices.map { index in
       Set(schema.links(to: index).filter { $0.isInZone && $0.onDelete == .cascade }.map(\.table))
@@ -28,12 +29,12 @@ struct CascadeCycle {
     tables = mine.filter { reached(from: $0).contains(table) }.sorted()
   }
 
-  /// Whether a record goes with another that is being deleted; a condition of SQL.
+  /// An SQL condition: whether a record is deleted by a cascade that is already recorded.
   func isCascaded(_ table: String, _ id: String) -> String {
     "EXISTS (SELECT 1 FROM holdfast_cascaded WHERE record_table = '\(table)' AND id = \(id))"
   }
 
-  /// What the trigger of the first deletion does.
+  /// The actions of the trigger of the first deletion.
   func actions(refusal: (String) -> String) -> [String] {
     var (checks, records, references, deletions): ([String], [String], [String], [String]) = ([], [], [], [])
     for index in tables {
@@ -47,7 +48,7 @@ struct CascadeCycle {
       + ["DELETE FROM holdfast_cascaded WHERE root = OLD.\"id\""]
   }
 
-  /// The record that is deleted, and all that goes with it in the circle.
+  /// The deleted record, and every record that its deletion cascades to within the cycle.
   private func closure() -> String {
     let steps = schema.links.filter {
       $0.isInZone && $0.onDelete == .cascade && tables.contains($0.table) && tables.contains($0.target)
@@ -76,7 +77,7 @@ struct CascadeCycle {
     """
   }
 
-  /// The condition that a child, which refers to a record of the circle, does not go with it.
+  /// An SQL condition: a record references a record of the cycle, and is not deleted with it.
   private func stays(_ link: SyncSchema.Link) -> String {
     let column = schema.tables[link.table].columns[link.column].name
     let refers = "\"\(column)\" IN \(ids(link.target))"
@@ -91,7 +92,7 @@ struct CascadeCycle {
     }
   }
 
-  /// What becomes of the references to records of the circle from outside it.
+  /// The effect on references to records of the cycle from outside it.
   private func endings(_ index: Int) -> [String] {
     schema.links(to: index).compactMap { link in
       guard link.isInZone else { return nil }

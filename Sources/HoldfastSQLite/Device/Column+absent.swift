@@ -1,8 +1,8 @@
 package import HoldfastCore
 
 extension ColumnSchema {
-  /// What a device has where the server sends no value of the column, since its schema has it not yet, or no longer: the default; where a value is
-  /// required and there is no default, the emptiest of its type. Only a required reference has none: a record without it is left out.
+  /// The value on the device if the server sends none, because its schema lacks the column: the default. For a required column without
+  /// default, it is the empty value of the type. A required reference has no usable empty value, so a record without it is left out.
   package var absentValue: Value {
     if let defaultValue, defaultValue != .null { return defaultValue }
     if !required { return .null }

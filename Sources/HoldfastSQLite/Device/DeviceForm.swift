@@ -1,17 +1,17 @@
 package import HoldfastCore
 import Synchronization
 
-/// The tables, indexes and triggers that a device's file must have, and what of them it has not, or has otherwise.
+/// The tables, indexes and triggers that a device's file must have, for comparison with a file.
 ///
-/// Another program may drop a trigger, or rebuild a table as table editors do, which drops the triggers with it. From then on no edit is recorded.
+/// Another program may drop a trigger, or rebuild a table as table editors do, which drops its triggers. Edits are then no longer recorded.
 package struct DeviceForm: Sendable {
-  /// What the file lacks.
+  /// The differences of a file.
   package struct Difference {
-    /// The statements that make good for it, in order.
+    /// The repairing statements, in order.
     package var statements: [String] = []
-    /// Whether edits may have been made that no trigger recorded.
+    /// Whether edits may have been made without a trigger that records them.
     package var hasUnrecordedEdits = false
-    /// A table that lacks a column, or its key: no statement brings the values back.
+    /// A table that lacks a column or its key. No statement can restore those values.
     package var lost: (table: String, column: String)?
   }
 
@@ -21,14 +21,14 @@ package struct DeviceForm: Sendable {
     let sql: String
   }
 
-  /// In the order in which they are made.
+  /// In the order of creation.
   private let parts: [Part]
   private let names: TextMap<String>
   private let columns: [(table: String, names: [String])]
 
   private static let last = Mutex<(schema: [UInt8], form: DeviceForm)?>(nil)
 
-  /// The form of a schema. An app opens its file again and again with one schema: its form is made once.
+  /// The form of a schema. It is cached, because an app opens its file repeatedly with the same schema.
   package static func of(_ schema: SyncSchema) throws -> DeviceForm {
     let text = schema.json.bytes
     if let last = last.withLock({ $0 }), last.schema == text { return last.form }
@@ -37,7 +37,7 @@ package struct DeviceForm: Sendable {
     return form
   }
 
-  /// SQLite makes it in memory, so that its texts are those that it keeps.
+  /// Built with an in-memory database, to get the exact SQL texts that SQLite stores.
   private init(_ schema: SyncSchema) throws {
     let model = try SQLiteConnection(path: ":memory:")
     try model.execute(DeviceTables.own)
@@ -49,7 +49,7 @@ package struct DeviceForm: Sendable {
     }
   }
 
-  /// What a file lacks. Texts of tables are not compared: columns that came later stand otherwise in them.
+  /// Compares a file with the form. The SQL of tables is not compared, because added columns change it.
   package func difference(of connection: SQLiteConnection) throws -> Difference {
     let present = try Self.parts(of: connection)
     let texts = TextMap(present.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
@@ -85,7 +85,7 @@ package struct DeviceForm: Sendable {
     }
   }
 
-  /// The columns of a table, with which of them are its key.
+  /// The columns of a table; those of the primary key are marked.
   private static func columns(of table: String, on connection: SQLiteConnection) throws -> [String] {
     let rows = try connection.rows("SELECT name, pk FROM pragma_table_info(?)", [.text(table)])
     return rows.map { "\($0[0].text ?? "")\($0[1].integer == 0 ? "" : " (primary key)")" }

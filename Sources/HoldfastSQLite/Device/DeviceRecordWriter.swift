@@ -11,9 +11,9 @@ package final class DeviceRecordWriter {
   private let batch: Int
   private var waiting: [ParsedPage.Change] = []
 
-  /// A writer for records of one zone.
+  /// Creates a writer for records of one zone.
   ///
-  /// - Parameter bytes: those of the page, lent to SQLite: they stay where they are until `finish()`.
+  /// - Parameter bytes: the bytes of the page, bound without copying. They must stay valid until `finish()`.
   package init(
     _ table: TableSchema, _ sql: TableStatements, on connection: SQLiteConnection, zone: String,
     page: ParsedPage, bytes: UnsafeBufferPointer<UInt8>
@@ -27,7 +27,7 @@ package final class DeviceRecordWriter {
     try many.bind(zone, at: 1)
   }
 
-  /// Takes a record.
+  /// Writes a record, or queues it for the next batch.
   package func write(_ change: ParsedPage.Change) throws {
     waiting.append(change)
     if waiting.count < batch { return }
@@ -40,9 +40,9 @@ package final class DeviceRecordWriter {
     waiting.removeAll(keepingCapacity: true)
   }
 
-  /// Writes what is still waiting.
+  /// Writes the queued records.
   package func finish() throws {
-    // Only now: records with edits are written with the same statement in between.
+    // Bound only here, because records with edits use the same statement in between.
     try single.bind(zone, at: 1)
     for change in waiting {
       try bind(change, to: single, from: 2)

@@ -1,11 +1,11 @@
 import HoldfastCore
 
-/// `INSERT OR REPLACE`, and what else of another program could pass the triggers by.
+/// Records `INSERT OR REPLACE`, and guards against other writes that would bypass the triggers.
 ///
-/// SQLite fires no delete trigger for a row that REPLACE removes, unless `recursive_triggers` is ON, which is no program's default. So what an
-/// INSERT may replace is set aside before it. Where it was replaced without a word, the row has got other values, and these are recorded as an update.
+/// SQLite fires no delete trigger for a row that REPLACE removes, unless `recursive_triggers` is ON, which is off by default. So a trigger
+/// saves the row that an INSERT may replace. If it was replaced, the difference is recorded as an update.
 extension DeviceTables {
-  /// Whether the row that was just inserted took the place of one that no trigger saw go; a condition of SQL.
+  /// An SQL condition: whether the inserted row replaced another without a delete trigger.
   func isReplaced(_ table: TableSchema) -> String {
     "EXISTS (SELECT 1 FROM holdfast_replaced WHERE record_table = '\(table.name)' AND id = NEW.\"id\")"
   }
@@ -31,7 +31,7 @@ extension DeviceTables {
       UPDATE "\(table.name)" SET "zone" = (SELECT base \(before) AND column_name = ''), \
       "rev" = (SELECT rev \(before) AND column_name = '') WHERE "id" = NEW."id"
       """
-    // The zone of such a record is said by who makes it, and stays.
+    // The creator of such a record names its zone, which can't change.
     let isMoved = """
        AND NEW."zone" IS NOT NULL AND EXISTS (SELECT 1 \(before) AND column_name = '' AND base IS NOT NEW."zone")
       """
@@ -48,23 +48,24 @@ extension DeviceTables {
       + rowTriggers(table)
   }
 
-  /// The names of what is kept of a deleted row: first of the row, where its zone stands, then of its columns; a table of SQL with `column1`.
+  /// The names for the saved values of a deleted row: '' for the row itself, which stores its zone, then its columns. An SQL table with
+  /// `column1`.
   static func names(of table: TableSchema) -> String {
     "(VALUES \(([""] + table.columns.map(\.name)).map { "('\($0)')" }.joined(separator: ", ")))"
   }
 
-  /// The value of a row that `names.column1` names.
+  /// The value of a row for the name in `names.column1`.
   static func value(of table: TableSchema, _ row: String) -> String {
     let columns = table.columns.map { "WHEN '\($0.name)' THEN \(row).\"\($0.name)\"" }
     return "CASE names.column1 WHEN '' THEN \(row).\"zone\" \(columns.joined(separator: " ")) END"
   }
 
-  /// SQLite's own row numbers: a REPLACE by way of one would remove another record, of which no trigger hears.
+  /// Guards rowids: a REPLACE by rowid would remove another record without firing a trigger.
   private func rowTriggers(_ table: TableSchema) -> String {
     let names = ["rowid", "oid", "_rowid_"].filter { table.index(of: $0) == nil }
     guard let row = names.first else { return "" }
     let refused = [refusal("row numbers are given by SQLite; leave rowid out")]
-    // Before the insertion, -1 is the number of a row that gives none.
+    // In a BEFORE INSERT trigger, the rowid is -1 for a row that sets none.
     return trigger(
       "row_taken", "BEFORE INSERT", on: table,
       " AND EXISTS (SELECT 1 FROM \"\(table.name)\" WHERE \(row) = NEW.\(row) AND \"id\" IS NOT NEW.\"id\")",
@@ -75,7 +76,7 @@ extension DeviceTables {
         " AND NEW.\(row) IS NOT OLD.\(row)", refused)
   }
 
-  /// An id that no message could carry, or that is not the same to every reader.
+  /// Rejects an id that no message can carry, or that readers could interpret differently.
   func idTrigger(_ table: TableSchema) -> String {
     let isText = """
       typeof(NEW."id") = 'text' AND length(CAST(NEW."id" AS BLOB)) = length(NEW."id") AND length(NEW."id") BETWEEN 1 AND 64 \
@@ -86,7 +87,7 @@ extension DeviceTables {
       [refusal("an id is a text of 1 to 64 printable ASCII characters")])
   }
 
-  /// What Holdfast keeps in a record's own row, and nobody else changes: but what a trigger gives to a record that was just created or replaced.
+  /// Rejects changes of `zone` and `rev`, which only Holdfast writes. Triggers may set them for a record that was just created or replaced.
   func keptTrigger(_ table: TableSchema) -> String {
     let isNew = """
       NEW."rev" = 0 AND (NEW."zone" IS OLD."zone" OR NEW."zone" IS \(zone(of: table))) AND EXISTS (SELECT 1 FROM holdfast_edits \

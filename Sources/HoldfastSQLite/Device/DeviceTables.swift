@@ -1,17 +1,18 @@
 package import HoldfastCore
 
-/// The SQL that makes a device's database: Holdfast's own tables, the schema's tables, and the triggers that record edits.
+/// The SQL that creates a device's database: Holdfast's own tables, the schema's tables, and the triggers that record edits.
 ///
-/// The server makes snapshots of it, which a device opens as its own. Everything that records an edit is plain SQL, so that a write by another SQLite library or the sqlite3 shell counts too.
+/// The server creates snapshots with it, which a device opens as its own database. The triggers are plain SQL, so they also record writes
+/// by another SQLite library or the sqlite3 shell.
 package struct DeviceTables {
   /// Stored as `PRAGMA application_id`: "HfDv".
   package static let applicationID: Int64 = 0x4866_4476
-  /// Stored as `PRAGMA user_version`: the form of Holdfast's own tables.
+  /// Stored as `PRAGMA user_version`: the version of Holdfast's own tables.
   package static let formatVersion: Int64 = 1
 
   let schema: SyncSchema
 
-  /// The SQL for a schema.
+  /// Creates the SQL for a schema.
   package init(schema: SyncSchema) { self.schema = schema }
 
   /// Holdfast's own tables.
@@ -71,8 +72,7 @@ package struct DeviceTables {
     ) WITHOUT ROWID;
     """
 
-  /// What is recovered to a restored server, the zones for which it asked for that, and the change sets that were confirmed before the device heard
-  /// what became of them.
+  /// The records to recover on a restored server, the zones that it requested, and the change sets that are confirmed but not yet applied.
   private static let returning = """
     CREATE TABLE holdfast_recovered (
       n INTEGER PRIMARY KEY AUTOINCREMENT, record_table TEXT NOT NULL, id TEXT NOT NULL, zone TEXT NOT NULL,
@@ -89,7 +89,7 @@ package struct DeviceTables {
     CREATE TABLE holdfast_unapplied (n INTEGER PRIMARY KEY, first INTEGER NOT NULL, body BLOB NOT NULL);
     """
 
-  /// What an INSERT may be about to replace, and what a deletion takes with it in tables that refer to themselves: both empty between transactions.
+  /// The rows that an INSERT may replace, and the records that a cascade in a cycle deletes. Both tables are empty between transactions.
   private static let inside = """
     CREATE TABLE holdfast_replaced (
       record_table TEXT NOT NULL, id TEXT NOT NULL, column_name TEXT NOT NULL, base, rev INTEGER NOT NULL
@@ -100,21 +100,21 @@ package struct DeviceTables {
     CREATE INDEX holdfast_cascaded_of_record ON holdfast_cascaded (record_table, id);
     """
 
-  /// The wall clock in milliseconds, as SQLite tells it.
+  /// The wall clock in milliseconds, in SQL.
   package static let now = "CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER)"
-  /// A UUIDv7 made in SQL, for writers that name no id.
+  /// A UUIDv7 generated in SQL, for inserts without an id.
   private static let newID = """
     (printf('%08x-%04x-7%03x-%04x-%012x', \(now) >> 16, \(now) & 65535, random() & 4095, \
     32768 | (random() & 16383), random() & 281474976710655))
     """
   private static let isLocal = "(SELECT applying FROM holdfast_local) <> 1"
-  /// What `holdfast_local.applying` is while the library runs a transaction of the app, at whose end it looks at unique values itself.
+  /// The value of `holdfast_local.applying` during a transaction of the app. The library then checks unique values itself, at its end.
   package static let deferring: Int64 = 2
 
-  /// The tables and triggers of all tables of the schema.
+  /// The tables and triggers of the whole schema.
   package func all() -> String { schema.tables.indices.map { table($0) + triggers($0) }.joined() }
 
-  /// One table with its indexes.
+  /// A table with its indexes.
   package func table(_ index: Int) -> String {
     let table = schema.tables[index]
     var lines = [
@@ -125,7 +125,7 @@ package struct DeviceTables {
     return "CREATE TABLE \"\(table.name)\" (\(lines.joined(separator: ", ")));\n" + indexes(index)
   }
 
-  /// The indexes of one table.
+  /// The indexes of a table.
   package func indexes(_ index: Int) -> String {
     let table = schema.tables[index]
     var sql = ""
@@ -137,7 +137,7 @@ package struct DeviceTables {
     return sql
   }
 
-  /// The definition of one column, as it stands in CREATE TABLE and in ALTER TABLE.
+  /// The definition of a column, for CREATE TABLE and ALTER TABLE.
   package func column(_ column: Int, of index: Int) -> String {
     let definition = schema.tables[index].columns[column]
     var sql = "\"\(definition.name)\" \(definition.type.affinity)"
@@ -149,7 +149,7 @@ package struct DeviceTables {
     return sql
   }
 
-  /// The triggers of one table, which record edits and keep the schema's rules for local writes.
+  /// The triggers of a table. They record edits, and enforce the schema's rules for local writes.
   package func triggers(_ index: Int) -> String {
     let table = schema.tables[index]
     if table.zone == .server { return guards(table) + updateTrigger(table, "resolution") }
@@ -162,7 +162,7 @@ package struct DeviceTables {
       + trigger(
         "create", "AFTER INSERT", on: table, " AND NOT \(isReplaced(table))",
         [
-          // First, as it is what allows the second.
+          // First, because the trigger `kept` permits the second only after it.
           edits("('\(table.name)', NEW.\"id\", 'create', '', NULL, 0, \(Self.now))"),
           "UPDATE \"\(table.name)\" SET \(zone)\"rev\" = 0 WHERE \"id\" = NEW.\"id\"",
         ])
@@ -186,7 +186,7 @@ package struct DeviceTables {
       [edits("('\(table.name)', NEW.\"id\", 'update', '\(name)', OLD.\"\(name)\", \(known), \(Self.now))")])
   }
 
-  /// What people may do to a table of the server's: choose, once.
+  /// The permitted writes to `conflicts`: resolving a conflict, once.
   private func guards(_ table: TableSchema) -> String {
     let refused = [refusal("\(table.name) is written by the server; people write resolution, once")]
     let others = ["id", "zone", "rev"] + table.columns.map(\.name).filter { $0 != "resolution" }
@@ -202,7 +202,7 @@ package struct DeviceTables {
   private func deleteTriggers(_ index: Int) -> String {
     let table = schema.tables[index]
     let cycle = CascadeCycle(of: index, in: schema)
-    // Of what a deletion of its own table takes along, that deletion is the only one to say so.
+    // A deletion inside a cycle records all cascaded deletions itself, so the triggers of these rows do nothing.
     let isFirst = cycle.map { " AND NOT \($0.isCascaded(table.name, "OLD.\"id\""))" } ?? ""
     var rows = ["('\(table.name)', OLD.\"id\", 'delete', '', OLD.\"zone\", OLD.\"rev\", \(Self.now))"]
     for column in table.columns {
@@ -249,7 +249,7 @@ package struct DeviceTables {
     }.joined()
   }
 
-  /// The zone of the new row of a trigger.
+  /// The zone of a trigger's new row.
   package func zone(of table: TableSchema) -> String {
     switch table.zone {
     case .root: "NEW.\"id\""

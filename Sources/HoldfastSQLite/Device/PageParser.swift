@@ -1,20 +1,19 @@
 package import HoldfastCore
 
-/// Reads a page of changes off the wire. The hot path of every download, together with `DeviceRecordWriter`.
+/// Parses a page of changes. The hot path of every download, together with `DeviceRecordWriter`.
 ///
-/// Needs the bytes and the schema alone and not the database, so that a page is parsed on any thread while another one is
-/// written.
+/// It needs only the bytes and the schema, not the database. So another thread can parse a page while one is written.
 package struct PageParser {
-  /// What is looked up of a table of the schema.
+  /// The precomputed lookup data of a table.
   package struct Form: Sendable {
     let name: [UInt8]
     let columns: [ColumnSchema]
     let columnNames: [[UInt8]]
-    /// Other names of the table: an older or newer server may have them.
+    /// Other names of the table, used by an older or newer server.
     let otherNames: [[UInt8]]
-    /// Other names of columns, with their index.
+    /// Other names of columns, with the column's index.
     let otherColumns: [(name: [UInt8], column: Int)]
-    /// Beside the columns, since a copy of a whole `Column` for each value would cost as much as reading it.
+    /// Separate from `columns`, because copying a whole `ColumnSchema` for each value would cost as much as parsing it.
     let types: [ColumnType]
 
     /// - Parameter formerNames: the other names of tables and columns that the server sent.
@@ -27,7 +26,7 @@ package struct PageParser {
       types = table.columns.map(\.type)
     }
 
-    /// The index of the column that a key names; nil for one that this app does not know.
+    /// The index of the column with a name; nil if this app does not know it.
     package func index(of key: JSONKey) -> Int? {
       columnNames.firstIndex { matches(key, $0) } ?? otherColumns.first { matches(key, $0.name) }?.column
     }
@@ -40,10 +39,10 @@ package struct PageParser {
   /// Parses an array of changes.
   ///
   /// - Parameters:
-  ///   - bytes: what holds it.
-  ///   - range: where in `bytes` it is.
-  ///   - tables: one entry a table of the schema.
-  /// - Throws: `JSONError`; `Problem` when a change has no columns, or a value of another type than its column.
+  ///   - bytes: the bytes that contain it.
+  ///   - range: its range in `bytes`.
+  ///   - tables: one entry per table of the schema.
+  /// - Throws: `JSONError`; `Problem` if a change has no columns, or a value of the wrong type.
   package static func parse(_ bytes: [UInt8], _ range: Range<Int>, tables: [Form]) throws -> ParsedPage {
     try bytes.withUnsafeBufferPointer { all in
       var parser = PageParser(tables: tables, all: all, page: ParsedPage(bytes))
@@ -54,7 +53,7 @@ package struct PageParser {
     }
   }
 
-  /// - Parameter start: where in the page the reader began.
+  /// - Parameter start: the offset in the page at which the reader began.
   private mutating func readChange(_ reader: inout JSONReader, from start: Int) throws {
     var change = ParsedPage.Change()
     var table: Int?
@@ -72,7 +71,7 @@ package struct PageParser {
       case "deleted": change.isDeleted = try reader.readBool()
       case "columns":
         let first = start + reader.offset
-        // Nearly always the table is known by now.
+        // The table nearly always precedes the columns.
         if let table {
           change.firstCell = try readColumns(of: tables[table], from: &reader)
           isRead = true
@@ -83,7 +82,7 @@ package struct PageParser {
       default: try reader.skipValue()
       }
     }
-    // A table that this app does not know yet is left out; the zone is fetched again when it does.
+    // A table unknown to this app is skipped. The zone is downloaded again when an update of the app knows it.
     guard let table else { return }
     change.table = table
     if !change.isDeleted {
@@ -100,14 +99,14 @@ package struct PageParser {
     page.changes.append(change)
   }
 
-  /// Reads a record's columns. Gives the index of its first cell.
+  /// Parses a record's columns, and returns the index of its first cell.
   private mutating func readColumns(of table: Form, from reader: inout JSONReader) throws -> Int {
     let first = page.cells.count
     let names = table.columnNames
     page.cells.append(contentsOf: repeatElement(.absent, count: names.count))
     var next = 0
     try reader.readObject { key, reader in
-      // The columns nearly always come in the schema's order.
+      // The columns are nearly always in the schema's order.
       if next == names.count || !matches(key, names[next]) {
         next = table.index(of: key) ?? names.count
       }
@@ -138,7 +137,7 @@ package struct PageParser {
 
   private mutating func text(from reader: inout JSONReader) throws -> ParsedPage.Cell {
     try reader.readStringBytes { text in
-      // One with escapes lies in the reader's own memory.
+      // A text with escapes is in the reader's own memory.
       guard let base = all.baseAddress, let first = text.baseAddress, first >= base,
         first + text.count <= base + all.count
       else {

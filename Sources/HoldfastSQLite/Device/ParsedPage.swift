@@ -1,17 +1,17 @@
-/// The changes of a page as they came over the wire, ready to be written.
+/// The parsed changes of a page, ready to be written.
 ///
-/// Made by `PageParser`. Its texts stay where they are in the page, so that nothing is copied or counted for them.
+/// Made by `PageParser`. Texts refer to the bytes of the page, so parsing neither copies nor counts them.
 package struct ParsedPage: Sendable {
   /// One value of a record.
   package enum Cell: Sendable {
-    /// The server did not send it.
+    /// Not sent by the server.
     case absent
     case null
     case integer(Int64)
     case real(Double)
-    /// A text without escapes: where it lies in `bytes`.
+    /// A text without escapes, as a range of `bytes`.
     case text(start: Int, count: Int)
-    /// Any other value: its index in `others`.
+    /// Any other value, as an index in `others`.
     case other(Int)
   }
 
@@ -21,13 +21,13 @@ package struct ParsedPage: Sendable {
     package var id = Cell.text(start: 0, count: 0)
     package var rev: Int64 = 0
     package var isDeleted = false
-    /// The index of the first of the record's cells, of which there is one a column; none when it is deleted.
+    /// The index of the record's first cell. There is one cell per column, and none for a tombstone.
     package var firstCell = 0
-    /// Where the columns lie in `bytes`: those of a record with edits are read once more.
+    /// The range of the columns in `bytes`. A record with local edits is parsed from there again.
     package var columns = 0..<0
   }
 
-  /// The page, or an answer that holds it.
+  /// The page, or an answer that contains it.
   package let bytes: [UInt8]
   package var changes: [Change] = []
   package var cells: [Cell] = []

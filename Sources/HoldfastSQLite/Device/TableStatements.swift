@@ -1,18 +1,18 @@
 package import HoldfastCore
 
-/// The statements of one table that answers are applied with, and what they need of it.
+/// The statements for applying changes to one table.
 package struct TableStatements {
   /// The names of the columns, in order.
   package let columns: [String]
   /// Parameters: zone, id, rev, then the columns.
   package let upsert: String
-  /// The same for `batch` rows of one zone at once: the zone, then the others for each row.
+  /// The same for `batch` rows of one zone: the zone, then the other parameters of each row.
   package let upsertBatch: String
-  /// Writes a row whatever was there. The same parameters as `upsert`.
+  /// Writes a row unconditionally. The same parameters as `upsert`.
   package let replace: String
-  /// What an insertion does with a record that is here already.
+  /// The conflict clause for a record that already exists.
   package let onConflict: String
-  /// How many rows a batch has: as many as SQLite's oldest limit of 999 parameters holds, 32 at the most.
+  /// The number of rows in a batch: as many as fit into 999 parameters, SQLite's oldest limit, and at most 32.
   package let batch: Int
   /// Columns: zone, rev, then the columns.
   package let select: String
@@ -25,9 +25,9 @@ package struct TableStatements {
     let row = "(?1" + String(repeating: ", ?", count: names.count) + ")"
     let sets = names.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
     batch = max(1, min(32, 998 / names.count))
-    // Without OR FAIL each statement would keep a journal of its own. A failure rolls the whole transaction back anyway.
+    // Without OR FAIL, SQLite would keep a statement journal. A failure rolls back the whole transaction anyway.
     let begin = "INSERT OR FAIL INTO \"\(table.name)\" (\(parameters.joined(separator: ", "))) VALUES "
-    // A page that waited is older than what another zone has brought since; only a zone to be resynced has no say.
+    // A page that waited can be older than a change that arrived in another zone. A zone marked for resync does not count.
     onConflict = """
        ON CONFLICT ("id") DO UPDATE SET \(sets) WHERE "zone" IS excluded."zone" OR "rev" <= excluded."rev"
       OR EXISTS (SELECT 1 FROM holdfast_zones WHERE holdfast_zones.zone = "\(table.name)"."zone" AND resync <> '')

@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastService
 
-/// The bodies of the requests of accounts, sessions and devices, read and checked.
+/// Parses and checks the bodies of requests about accounts, sessions and devices.
 struct Credentials: Sendable {
   private(set) var name: String?
   private(set) var password: String?
@@ -9,12 +9,12 @@ struct Credentials: Sendable {
   private(set) var token: String?
   private(set) var deviceName: String?
   private(set) var deviceID: String?
-  /// Which of the device's sessions the sender had last; nil when it does not say.
+  /// The session number that the client had last; nil if not stated.
   private(set) var session: Int64?
 
   /// Reads `{"name", "password", "device": {"name", "id"?, "session"?}}`, or `token` in place of the first two.
   ///
-  /// - Parameter allowsDeviceID: whether it is a sign-in, not a sign-up.
+  /// - Parameter allowsDeviceID: true for a sign-in, false for a sign-up.
   ///
   /// - Throws: `Problem`: `malformedJSON` or `invalidRequest`.
   init(body: [UInt8], allowsDeviceID: Bool) throws(Problem) {
@@ -43,19 +43,19 @@ struct Credentials: Sendable {
 
   private init() {}
 
-  /// The three parts of a sign-up or sign-in.
+  /// The name, password and device name of a sign-up or sign-in.
   ///
-  /// - Throws: `Problem.invalidRequest` naming the part that is missing or has a wrong form.
+  /// - Throws: `Problem.invalidRequest` with the member that is missing or invalid.
   func complete() throws(Problem) -> (name: String, password: String, device: String) {
     guard let name else { throw Problem(.invalidRequest, "name is missing.") }
     guard let password else { throw Problem(.invalidRequest, "password is missing.") }
     if token != nil { throw Problem(.invalidRequest, "token takes the place of name and password.") }
-    // No database keeps such a text.
+    // PostgreSQL can't store U+0000 in a text.
     if name.utf8.contains(0) { throw Problem(.invalidRequest, "name can't have U+0000.") }
     return (name, password, try device())
   }
 
-  /// The token of a sign-in in place of name and password, nil without one; and the name of the device.
+  /// The JWT of a sign-in, and the device name; nil for a sign-in with a password.
   ///
   /// - Throws: `Problem.invalidRequest`.
   func byToken() throws(Problem) -> (token: String, device: String)? {
@@ -78,7 +78,7 @@ struct Credentials: Sendable {
     try checkedDeviceName(readText("name", of: body))
   }
 
-  /// Checks what a new account is to be called.
+  /// Checks the name of a new account.
   static func checkNewName(_ name: String) throws(Problem) {
     let isGood =
       (1...64).contains(name.utf8.count) && name.utf8.first.map { isLetterOrDigit($0) } == true

@@ -1,16 +1,16 @@
 import HoldfastCore
 import HoldfastService
 
-/// Counts attempts with passwords, and says who has to wait. Pure: docs/IDENTITY.md, section 4, has its table.
+/// Counts failed password attempts, and decides who has to wait. Pure: docs/IDENTITY.md, section 4, has the table.
 struct GuessCount {
-  /// Whose attempt it is, in three ways.
+  /// The three keys that an attempt counts for.
   struct Keys: Hashable {
-    /// The account and the address together, the account, the address.
+    /// The account together with the address; then each by itself.
     let pair: TokenHash
     let name: TokenHash
     let address: TokenHash
 
-    /// - Parameter address: as its peers share it; see `IPAddress.network`.
+    /// - Parameter address: the client's network; see `IPAddress.network`.
     init(name: String, address: String) {
       pair = TokenHash(of: "pair\u{0}\(address)\u{0}\(name)")
       self.name = TokenHash(of: "name\u{0}\(name)")
@@ -24,7 +24,7 @@ struct GuessCount {
     var last: Int64 = 0
   }
 
-  /// What is remembered, in two halves: when the newer is full it becomes the older, which goes. What is used moves to the newer.
+  /// The counts, in two generations. When the newer is full, it replaces the older. A written count moves to the newer.
   private struct Memory {
     private var newer: [TokenHash: Entry] = [:]
     private var older: [TokenHash: Entry] = [:]
@@ -47,13 +47,13 @@ struct GuessCount {
     }
   }
 
-  /// A count is purged so long after its last failure.
+  /// The lifetime of a count after its last failure, in milliseconds.
   static let life: Int64 = 86_400_000
-  /// How many counts each half of each of the three memories has.
+  /// The number of counts in each generation of each of the three memories.
   static let half = 50_000
-  /// An account, or an address, may have so many times the failures of both together.
+  /// The limit of an account, or of an address, is this many times the limit of a pair.
   static let width = 10
-  /// The first wait and the longest.
+  /// The first and the longest wait, in milliseconds.
   static let waits: (first: Int64, longest: Int64) = (30_000, 3_600_000)
 
   private let limit: Int
@@ -61,21 +61,21 @@ struct GuessCount {
   private var names = Memory()
   private var addresses = Memory()
 
-  /// - Parameter limit: how many failures an account and an address have together before they wait.
+  /// - Parameter limit: the number of failures of an account and an address together before they wait.
   init(limit: Int) { self.limit = max(limit, 1) }
 
-  /// How many counts are remembered.
+  /// The number of counts in memory.
   var size: Int { pairs.count + names.count + addresses.count }
 
-  /// Counts an attempt as a failure, until it is rolled back.
+  /// Counts an attempt as a failure, until `rollBack` or `succeed`.
   ///
-  /// - Throws: `Problem.tooManyAttempts`; then nothing is counted.
+  /// - Throws: `Problem.tooManyAttempts`; the attempt is then not counted.
   mutating func begin(_ keys: Keys, at now: Int64) throws(Problem) {
     var (pair, name, address) = (
       pairs.entry(keys.pair, at: now), names.entry(keys.name, at: now),
       addresses.entry(keys.address, at: now)
     )
-    // Whoever guesses from everywhere keeps nobody out who knows the password: everybody has one attempt.
+    // An attack from many addresses must not lock out the owner: each address keeps one attempt.
     let ofPair = name.wrong >= limit * Self.width ? 1 : limit
     let end = max(Self.end(pair, ofPair), Self.end(address, limit * Self.width))
     if end > now { throw Problem(.tooManyAttempts, retryAfter: Int((end - now + 999) / 1000)) }
@@ -88,7 +88,7 @@ struct GuessCount {
     addresses.set(address, keys.address)
   }
 
-  /// The attempt was no failure.
+  /// Undoes the failure that `begin` counted.
   mutating func rollBack(_ keys: Keys, at now: Int64) {
     func discount(_ memory: inout Memory, _ key: TokenHash) {
       var entry = memory.entry(key, at: now)
@@ -100,13 +100,13 @@ struct GuessCount {
     discount(&addresses, keys.address)
   }
 
-  /// The password was right: its account and address resync.
+  /// Undoes the failure, and clears the count of the account and address together. Call it after a correct password.
   mutating func succeed(_ keys: Keys, at now: Int64) {
     rollBack(keys, at: now)
     pairs.purge(keys.pair)
   }
 
-  /// Until when an entry has to wait.
+  /// The time until which an entry has to wait.
   private static func end(_ entry: Entry, _ limit: Int) -> Int64 {
     if entry.wrong < limit { return 0 }
     return entry.last + min(waits.longest, waits.first << Int64(min(entry.wrong - limit, 16)))

@@ -3,16 +3,16 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastService
 
-/// The attempts with passwords at this server, of all threads.
+/// The password attempts at this server, of all threads.
 ///
-/// @unchecked Sendable: touched under the lock alone.
+/// @unchecked Sendable: accessed only with the lock held.
 final class Guesses: @unchecked Sendable {
-  /// How many failures an account and an address have together, unless an operator says otherwise.
+  /// The default number of failures of an account and an address together before they wait.
   static let defaultLimit = 10
 
-  /// An attempt under way: a failure unless somebody says that it was none, or lets it go without a word.
+  /// A pending attempt. It ends by `fail`, by `succeed`, or without effect when it is deallocated.
   ///
-  /// @unchecked Sendable: `isOver` is touched under the lock of `guesses` alone.
+  /// @unchecked Sendable: `isOver` is accessed only with the lock of `guesses` held.
   final class Attempt: @unchecked Sendable {
     private let guesses: Guesses
     private let keys: GuessCount.Keys
@@ -29,7 +29,7 @@ final class Guesses: @unchecked Sendable {
     /// The password was right.
     func succeed() { end { $0.succeed(keys, at: began) } }
 
-    /// Nobody came to look at the password.
+    /// The password was not checked.
     deinit { end { $0.rollBack(keys, at: began) } }
 
     private func end(_ body: (inout GuessCount) -> Void) {

@@ -3,16 +3,16 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastService
 
-/// An identity provider whose JWTs are taken.
+/// An identity provider whose JWTs the server accepts.
 public struct IdentityProviderConfiguration: Sendable {
-  /// What `iss` must be.
+  /// The required value of `iss`.
   public var issuer: String
-  /// What `aud` must be, or have among others.
+  /// The required value of `aud`, or one of its values.
   public var audience: String
-  /// Gives the provider's key set (RFC 7517) as JSON, nil when it can't be had now. May take its time; called on a thread for this alone.
+  /// Fetches the provider's key set (RFC 7517) as JSON; nil if unavailable. It may block: it runs on a thread of its own.
   public var keys: @Sendable () -> [UInt8]?
 
-  /// A provider of its parts.
+  /// Creates a configuration.
   public init(issuer: String, audience: String, keys: @escaping @Sendable () -> [UInt8]?) {
     self.issuer = issuer
     self.audience = audience
@@ -20,29 +20,29 @@ public struct IdentityProviderConfiguration: Sendable {
   }
 }
 
-/// Checks JWTs with the keys of the provider, which are kept, and asked for again when they are old or one is unknown. Source: docs/IDENTITY.md,
-/// section 5.
+/// Checks JWTs with the cached keys of the provider. The keys are fetched again when they are old or a key id is unknown. Source:
+/// docs/IDENTITY.md, section 5.
 ///
-/// @unchecked Sendable: what is variable is touched under the lock alone.
+/// @unchecked Sendable: mutable state is accessed only with the lock held.
 final class IdentityProvider: @unchecked Sendable {
-  /// What is found of a token.
+  /// The result of checking a token.
   enum Finding {
     case good(JWT.Claims)
-    /// The keys have to be asked for; then it is to be checked again.
+    /// The keys must be fetched before the token can be checked.
     case needsKeys
     case refused(String)
   }
 
-  /// So long keys are not asked for again, in milliseconds, whatever kid is unknown.
+  /// The minimum time between two fetches, in milliseconds, even if a key id is unknown.
   private static let pause: Int64 = 30_000
-  /// After so long they are, whatever is known.
+  /// The maximum age of the keys, in milliseconds.
   private static let age: Int64 = 600_000
 
   private let configuration: IdentityProviderConfiguration
   private let log: @Sendable (String) -> Void
   private let lock = Lock()
   private var keys: [SigningKey] = []
-  /// When they were asked for last; nil before the first time.
+  /// The time of the last fetch; nil before the first.
   private var asked: Int64?
 
   init(_ configuration: IdentityProviderConfiguration, log: @escaping @Sendable (String) -> Void) {
@@ -50,11 +50,11 @@ final class IdentityProvider: @unchecked Sendable {
     self.log = log
   }
 
-  /// Checks a token, without waiting for anything.
+  /// Checks a token without blocking.
   func check(_ text: Substring, at now: Int64) -> Finding {
     do throws(JWT.Refusal) {
       let token = try JWT(text)
-      // What the signature can't mend need not be asked for.
+      // Claims first: a token with wrong claims causes no fetch.
       let claims = try token.claims(issuer: configuration.issuer, audience: configuration.audience, at: now)
       let (keys, asked) = lock.hold { (self.keys, self.asked) }
       guard let asked, (0...Self.age).contains(now - asked) else { return .needsKeys }
@@ -72,7 +72,7 @@ final class IdentityProvider: @unchecked Sendable {
     } catch { return .refused(error.reason) }
   }
 
-  /// Asks for the keys, unless somebody just did. The last good ones stay when there is no answer. One thread at a time.
+  /// Fetches the keys, unless another thread just did. If that fails, the last keys stay in use. One thread at a time.
   func ask(at now: Int64) {
     let isDue = lock.hold { asked.map { !(0..<Self.pause).contains(now - $0) } ?? true }
     guard isDue else { return }

@@ -1,28 +1,28 @@
 import HoldfastCore
 import HoldfastService
 
-/// A JSON Web Token in compact form, read but not yet believed: RFC 7515, section 7.1; RFC 7519.
+/// A JSON Web Token in compact form, parsed but not yet verified: RFC 7515, section 7.1; RFC 7519.
 struct JWT {
-  /// The greatest length of a token.
+  /// The maximum length of a token in bytes.
   static let sizeLimit = 8 << 10
-  /// How much clocks may differ, in seconds.
+  /// The tolerated clock difference in seconds.
   static let skew = 60.0
 
-  /// What a token says of whom it is for, when it is good.
+  /// The claims of a valid token.
   struct Claims: Sendable, Equatable {
     let identity: Identity
-    /// What the user is to be called: a name that accounts can have.
+    /// The user's name, in the form of an account name.
     let name: String
-    /// The program that it was issued to.
+    /// The OAuth client that the token was issued to.
     let client: String
-    /// In milliseconds since 1970; 0 when it does not say.
+    /// In milliseconds since 1970; 0 if absent.
     let issuedAt: Int64
 
-    /// What the device that such tokens stand for is found by.
+    /// The key of the device that stands for all tokens of this identity and client.
     var deviceToken: TokenHash { TokenHash(of: identity, client: client) }
   }
 
-  /// A token that is not taken, with the reason.
+  /// The rejection of a token, with the reason.
   struct Refusal: Error {
     let reason: String
 
@@ -35,12 +35,12 @@ struct JWT {
   private let message: [UInt8]
   private let signature: [UInt8]
 
-  /// Whether a bearer's text is meant to be one: tokens of sessions have no dots.
+  /// Whether a bearer text is a JWT: session tokens contain no dots.
   static func isMeant(by text: Substring) -> Bool { text.utf8.contains(UInt8(ascii: ".")) }
 
-  /// Reads a token.
+  /// Parses a token.
   ///
-  /// - Throws: `Refusal`, also for an algorithm that is not taken.
+  /// - Throws: `Refusal`, also for an unsupported algorithm.
   init(_ text: Substring) throws(Refusal) {
     guard text.utf8.count <= Self.sizeLimit else { throw Refusal("The JWT is too long.") }
     let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map {
@@ -52,7 +52,7 @@ struct JWT {
     guard let algorithm = header["alg"]?.stringValue.flatMap(SigningKey.Algorithm.init) else {
       throw Refusal("The JWT's alg is not RS256, ES256 or EdDSA.")
     }
-    // Whoever sets it wants what nobody here knows.
+    // RFC 7515, section 4.1.11: a recipient must reject extensions that it does not understand.
     if header["crit"] != nil { throw Refusal("The JWT has crit.") }
     if let id = header["kid"], id.stringValue == nil { throw Refusal("The JWT's kid is no text.") }
     self.algorithm = algorithm
@@ -69,14 +69,14 @@ struct JWT {
     return value
   }
 
-  /// Whether a key of the same algorithm has signed it.
+  /// Whether `key` has the token's algorithm and signed it.
   func isSigned(by key: SigningKey) -> Bool {
     key.algorithm == algorithm && key.verifies(signature, of: message)
   }
 
-  /// What it says, at a time in milliseconds since 1970, to an audience of an issuer.
+  /// The claims, checked against the issuer, the audience and the time in milliseconds since 1970.
   ///
-  /// - Throws: `Refusal` when it is another's, or not of this time.
+  /// - Throws: `Refusal` if a claim does not match, or the token is not valid at this time.
   func claims(issuer: String, audience: String, at now: Int64) throws(Refusal) -> Claims {
     guard payload["iss"]?.stringValue == issuer else { throw Refusal("The JWT is of another issuer.") }
     let audiences = payload["aud"]?.elements ?? payload["aud"].map { [$0] } ?? []
@@ -98,7 +98,7 @@ struct JWT {
       issuedAt: Int64(exactly: issued.rounded()) ?? 0)
   }
 
-  /// A claim that is a number of seconds since 1970.
+  /// A claim that is a number of seconds since 1970; nil if absent.
   private func time(_ claim: String) throws(Refusal) -> Double? {
     switch payload[claim] {
     case nil: return nil
@@ -108,7 +108,7 @@ struct JWT {
     }
   }
 
-  /// A name for the account of whom the provider calls so: `user` where nothing of it can stay.
+  /// Derives an account name from the provider's name for a user; `user` if no character is allowed.
   static func accountName(_ text: String?) -> String {
     let kept = (text ?? "").lowercased().prefix { $0 != "@" }.utf8.filter { byte in
       (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || [0x2D, 0x2E, 0x5F].contains(byte)

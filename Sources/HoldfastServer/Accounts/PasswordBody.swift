@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastService
 
-/// The body of `PUT /v1/account/password`, read and checked: `{"old", "new", "keep_sessions"?}`.
+/// The parsed body of `PUT /v1/account/password`: `{"old", "new", "keep_sessions"?}`.
 struct PasswordBody: Sendable {
   let old: String
   let new: String

@@ -3,13 +3,13 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastService
 
-/// Counts what somebody does in an hour, and says who has to wait. Each node counts for itself.
+/// Limits the number of actions per key and hour. Each server counts separately.
 ///
-/// @unchecked Sendable: touched under the lock alone.
+/// @unchecked Sendable: accessed only with the lock held.
 final class RateCount: @unchecked Sendable {
-  /// How long a count lasts, in milliseconds.
+  /// The length of the counting window in milliseconds.
   private static let window: Int64 = 3_600_000
-  /// How many are counted at the same time; with more all counts begin again.
+  /// The maximum number of keys. When it is exceeded, all counts are cleared.
   private static let size = 100_000
 
   private struct Entry {
@@ -23,13 +23,13 @@ final class RateCount: @unchecked Sendable {
   private var entries: [TokenHash: Entry] = [:]
 
   /// - Parameters:
-  ///   - limit: how often in an hour.
-  ///   - what: what is counted, for the problem's detail.
+  ///   - limit: the maximum number of actions per hour.
+  ///   - what: the name of the action, for the problem's detail.
   init(limit: Int, of what: String) { (self.limit, self.what) = (limit, what) }
 
-  /// Counts once more.
+  /// Counts one action.
   ///
-  /// - Throws: `Problem.rateLimited`; then nothing is counted.
+  /// - Throws: `Problem.rateLimited`; the action is then not counted.
   func take(_ key: String, at now: Int64) throws(Problem) {
     let hash = TokenHash(of: key)
     let end: Int64? = lock.hold {

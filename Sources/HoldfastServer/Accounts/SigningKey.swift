@@ -2,26 +2,26 @@ internal import COpenSSL
 import HoldfastCore
 import HoldfastService
 
-/// A public key of an identity provider. Its own type decides the algorithm, whatever a token says.
+/// A public key of an identity provider. The key's type decides the algorithm, never the token.
 ///
-/// @unchecked Sendable: the key is never changed, and OpenSSL lets any threads verify with one key at the same time.
+/// @unchecked Sendable: the key is immutable, and OpenSSL allows concurrent verification with one key.
 final class SigningKey: @unchecked Sendable {
-  /// The algorithms that are taken: RFC 7518, section 3.1; RFC 8037, section 3.1.
+  /// The supported algorithms: RFC 7518, section 3.1; RFC 8037, section 3.1.
   enum Algorithm: String, Sendable {
     case rs256 = "RS256"
     case es256 = "ES256"
     case edDSA = "EdDSA"
   }
 
-  /// The sizes of RSA keys that are taken, in bits.
+  /// The supported sizes of RSA keys in bits.
   private static let sizes: ClosedRange<Int32> = 2048...8192
 
-  /// Its name in the set; nil when it has none.
+  /// The key id in the key set; nil if absent.
   let id: String?
   let algorithm: Algorithm
   private let key: OpaquePointer
 
-  /// The key of a JWK (RFC 7517, section 4); nil for one of another type or use, and for one of a wrong form.
+  /// Parses a JWK (RFC 7517, section 4); nil for another type or use, or an invalid form.
   init?(_ value: JSONValue) {
     func bytes(_ member: String, atMost limit: Int) -> [UInt8]? {
       guard let text = value[member]?.stringValue, text.utf8.count <= limit * 2 else { return nil }
@@ -57,7 +57,7 @@ final class SigningKey: @unchecked Sendable {
 
   deinit { EVP_PKEY_free(key) }
 
-  /// Whether a signature of a message is this key's.
+  /// Whether this key made a signature of a message.
   func verifies(_ signature: [UInt8], of message: [UInt8]) -> Bool {
     switch algorithm {
     case .rs256: holdfast_verify(key, 1, message, message.count, signature, signature.count) == 1
@@ -66,9 +66,9 @@ final class SigningKey: @unchecked Sendable {
     }
   }
 
-  /// Reads a key set (RFC 7517, section 5); keys that can't be used here are left out.
+  /// Parses a key set (RFC 7517, section 5). Unusable keys are skipped.
   ///
-  /// - Returns: nil when it is no key set.
+  /// - Returns: nil if the bytes are no key set.
   static func keys(of set: [UInt8]) -> [SigningKey]? {
     guard set.count <= 256 << 10, let keys = (try? JSONValue(parsing: set))?["keys"]?.elements else {
       return nil

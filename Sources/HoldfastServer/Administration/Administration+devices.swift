@@ -1,17 +1,17 @@
 import HoldfastCore
 import HoldfastService
 
-/// Which devices an operator means.
+/// The devices that an operator selects.
 public enum DeviceSelection: Sendable, Equatable {
-  /// The one of an id.
+  /// The device with an id.
   case device(String)
-  /// Those of the user of a name.
+  /// The devices of the user with a name.
   case user(String)
   case all
 }
 
 extension Administration {
-  /// All devices, with what they have not got yet.
+  /// Lists all devices, with the zones and changes that each still lacks.
   public func devices() throws -> Listing {
     let lags = TextMap(
       try database.read { try $0.lag(of: nil) }.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
@@ -30,11 +30,11 @@ extension Administration {
       ], rows: rows)
   }
 
-  /// Has devices resync their zones, with their edits kept, at their next sync: docs/RETENTION.md, section 4.
+  /// Requests a resync of zones from devices, at their next sync. They keep unconfirmed edits: docs/RETENTION.md, section 4.
   ///
-  /// - Parameter zone: the only zone concerned; nil for all.
-  /// - Returns: how many zones of devices that are. One of which a device has nothing needs no reset.
-  /// - Throws: `ServerError.notFound` when there is no such device or user.
+  /// - Parameter zone: the zone to resync; nil for all.
+  /// - Returns: the number of resets, one for each zone and device. A zone without data on a device needs none.
+  /// - Throws: `ServerError.notFound` if there is no such device or user.
   @discardableResult
   public func reset(_ selection: DeviceSelection, zone: String?) throws -> Int {
     var user: String?
@@ -58,25 +58,25 @@ extension Administration {
   }
 }
 
-/// How a user's data is taken out.
+/// The format of an export.
 public enum AccountFormat: String, Sendable {
-  /// JSON Lines: all in one file.
+  /// JSON Lines, in one file.
   case jsonl
-  /// Comma-separated values, a file for each table.
+  /// Comma-separated values, one file per table.
   case csv
 }
 
 extension Administration {
-  /// How many bytes are written together.
+  /// The size in bytes from which buffered output is written.
   private static let portion = 1 << 20
 
-  /// Takes out all that a user may read but what is public, as of one moment: docs/EXPORT-AND-ERASURE.md.
+  /// Exports the records that a user may read, except public ones, from one snapshot: docs/EXPORT-AND-ERASURE.md.
   ///
   /// - Parameters:
-  ///   - name: the user's.
-  ///   - write: is given the name of a file, and bytes to be written to its end.
-  /// - Returns: how many records there were.
-  /// - Throws: `ServerError.notFound` when there is no such user.
+  ///   - name: the user's name.
+  ///   - write: appends bytes to the file with the given name.
+  /// - Returns: the number of records.
+  /// - Throws: `ServerError.notFound` if there is no such user.
   public func export(
     _ name: String, as format: AccountFormat, _ write: (_ file: String, _ bytes: [UInt8]) throws -> Void
   ) throws -> Int {

@@ -2,7 +2,7 @@ public import HoldfastCore
 import HoldfastService
 
 extension Administration {
-  /// The service tokens, without their secrets, which nobody has.
+  /// Lists the service tokens. Their secrets are not stored.
   public func tokens() throws -> Listing {
     Listing(
       columns: ["token", "name", "role", "tables", "zones", "last used", "valid"],
@@ -15,15 +15,15 @@ extension Administration {
       })
   }
 
-  /// Makes a service token, with a user of its own: docs/IDENTITY.md, section 6.
+  /// Creates a service token with a user of its own: docs/IDENTITY.md, section 6.
   ///
   /// - Parameters:
-  ///   - name: what its user is called; as the name of an account, and taken by no other.
-  ///   - role: what it may do.
-  ///   - tables: the names of the tables that it may read and write; nil for all.
-  ///   - zones: its zones; nil for all.
-  /// - Returns: the token, which is stored nowhere.
-  /// - Throws: `ServerError.refused` for a name that is none or is taken, `notFound` for a table that is not there.
+  ///   - name: the name of its user; valid as an account name, and not taken.
+  ///   - role: the role of the token.
+  ///   - tables: the tables that it may read and write; nil for all.
+  ///   - zones: the zones that it may read and write; nil for all.
+  /// - Returns: the token, which is not stored.
+  /// - Throws: `ServerError.refused` for a name that is invalid or taken, `notFound` for an unknown table.
   public func createToken(name: String, role: Role, tables: [String]?, zones: [String]?) throws -> String {
     do { try Credentials.checkNewName(name) } catch { throw ServerError(.refused, error.detail) }
     for table in tables ?? [] where schema.index(of: table) == nil {
@@ -49,9 +49,9 @@ extension Administration {
     return token
   }
 
-  /// Makes the token of a device, or a service token, invalid.
+  /// Revokes the token of a device, or a service token.
   ///
-  /// - Parameter id: the device's, or the token's.
+  /// - Parameter id: the id of the device or of the token.
   /// - Throws: `ServerError.notFound`.
   public func revoke(device id: String) throws {
     guard let user = try operators.user(ofDevice: id) else {
@@ -65,10 +65,10 @@ extension Administration {
     }
   }
 
-  /// Gives a user another password, and ends all sessions of the user.
+  /// Sets a user's password, and ends all sessions of the user.
   ///
   /// - Parameter password: 8 to 1,024 bytes.
-  /// - Throws: `ServerError`: `notFound`; `refused` for a password that is none, and for users who sign in otherwise.
+  /// - Throws: `ServerError`: `notFound`; `refused` for an invalid password, or a user without a password.
   public func setPassword(_ password: String, ofUser name: String) throws {
     do { try Credentials.checkNewPassword(password) } catch { throw ServerError(.refused, error.detail) }
     guard let hash = environment.passwords.hash(password) else {
@@ -87,7 +87,7 @@ extension Administration {
     }
   }
 
-  /// Writes in one transaction, and tells the servers that run.
+  /// Writes in one transaction, and notifies running servers.
   func change<Result>(
     _ footprint: Footprint = Footprint(), _ body: (UnitOfWork, Stamp) throws -> Result
   ) throws -> Result {

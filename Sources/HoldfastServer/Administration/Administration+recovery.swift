@@ -1,9 +1,9 @@
 import HoldfastCore
 import HoldfastService
 
-/// What operators decide after a restore: docs/RESTORING.md, section 7.
+/// Decisions of an operator after a restore: docs/RESTORING.md, section 7.
 extension Administration {
-  /// Who has claimed what of zones of which devices have more than the database.
+  /// Lists the recovery claims: each names a zone, and a device and user that have more of it than the database.
   public func recoveryClaims() throws -> Listing {
     let (accounts, devices) = (operators.store.accounts, operators.store.devices)
     let rows = try operators.zoneClaims().map { claim in
@@ -24,9 +24,9 @@ extension Administration {
       columns: ["zone", "user", "role", "proven", "device", "records", "claimed", "state"], rows: rows)
   }
 
-  /// Makes a user who has claimed a zone, of which the database knows nothing, its owner: the user's devices recover it.
+  /// Grants a recovery claim: the user becomes owner of the zone, and the user's devices upload it. The database must not know the zone.
   ///
-  /// - Throws: `ServerError`: `notFound` when there is no such user or claim; `refused` when the zone is there.
+  /// - Throws: `ServerError`: `notFound` if there is no such user or claim; `refused` if the zone exists.
   public func grantRecovery(of zone: String, toUser name: String) throws {
     try decide(zone, name) { work, claim, now in
       guard try !work.stores.ledger.exists(zone) else {
@@ -39,9 +39,9 @@ extension Administration {
     }
   }
 
-  /// Refuses a user's claim: the user's devices let the zone go, and keep in quarantine what the user could write.
+  /// Refuses a user's recovery claim. The user's devices drop the zone. Records that the user could write go to quarantine.
   ///
-  /// - Throws: `ServerError`: `notFound` when there is no such user or claim; `refused` when it was granted.
+  /// - Throws: `ServerError`: `notFound` if there is no such user or claim; `refused` if it was granted before.
   public func refuseRecovery(of zone: String, toUser name: String) throws {
     try decide(zone, name) { work, claim, now in
       if claim.state == .granted {

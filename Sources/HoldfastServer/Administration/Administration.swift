@@ -2,13 +2,13 @@ public import HoldfastCore
 import HoldfastSQLiteStore
 public import HoldfastService
 
-/// What an operator looks at and does in the shared database, also while servers run on it.
+/// An operator's view of the shared database, and operations on it. Works while servers run.
 public final class Administration {
-  /// Rows of text, for a table on a terminal.
+  /// Rows of text, for display as a table.
   public struct Listing: Sendable, Equatable {
     /// The names of the columns.
     public let columns: [String]
-    /// The rows, each as long as `columns`.
+    /// The rows, each with one text per column.
     public let rows: [[String]]
   }
 
@@ -20,7 +20,7 @@ public final class Administration {
 
   /// Opens the database of a server.
   ///
-  /// - Throws: `ServerError` when there is none, or it is not ours.
+  /// - Throws: `ServerError` if there is none, or it is not Holdfast's.
   public init(_ location: DatabaseLocation, environment: ServerEnvironment = .system) throws {
     database = try location.open(schema: nil, random: environment.random)
     operators = try database.administration()
@@ -29,40 +29,40 @@ public final class Administration {
     self.location = location
   }
 
-  /// All zones, with how many members and records they have.
+  /// Lists all zones, with the number of their members and records.
   public func zones() throws -> Listing {
     Listing(columns: ["zone", "public", "seq", "purged", "members", "records"], rows: try operators.zones())
   }
 
-  /// All accounts.
+  /// Lists all accounts.
   public func users() throws -> Listing {
     Listing(columns: ["user", "name", "created", "devices"], rows: try operators.users())
   }
 
-  /// Concurrent edits, newest first.
+  /// Lists conflicting edits, newest first.
   ///
-  /// - Parameter limit: how many at the most.
+  /// - Parameter limit: the maximum number of rows.
   public func conflicts(limit: Int = 100) throws -> Listing {
     Listing(
       columns: ["at", "zone", "table", "record", "column", "policy", "winner", "loser", "resolution"],
       rows: try operators.conflicts(limit: limit))
   }
 
-  /// What is missing since the database was restored: zones in which a device has claimed to have seen more than there is.
+  /// Lists what a restored database lacks: zones of which a device claims to have seen more changes than the database has.
   public func restoreReport() throws -> Listing {
     Listing(
       columns: ["zone", "restored", "claimed", "records", "deletions", "missing"],
       rows: try operators.restoreReport())
   }
 
-  /// Looks for what may be wrong, and may be as it should: on PostgreSQL, records that were written without their triggers.
+  /// Looks for suspicious data that may be intended: on PostgreSQL, records that were written without their triggers.
   ///
-  /// - Returns: a line for each doubt.
+  /// - Returns: one line for each suspicion.
   public func doubts() throws -> [String] { try operators.doubts() }
 
-  /// Looks for everything in the database that contradicts itself.
+  /// Checks the consistency of the whole database.
   ///
-  /// - Returns: a line for each finding; empty when all is well.
+  /// - Returns: one line for each finding; empty if there are none.
   public func doctor() throws -> [String] {
     var wentBack: String?
     if case .wentBack(let reason, _) = try location.historyVerdict() {
@@ -76,18 +76,16 @@ public final class Administration {
       + [wentBack, clock].compactMap { $0 }
   }
 
-  /// Makes a user a member of a zone, or changes the role of one.
+  /// Makes a user a member of a zone, or changes the member's role. Devices receive the change at their next sync.
   ///
-  /// It is written as every other change of members: devices see it with their next sync.
-  /// - Throws: `ServerError.notFound` when there is no such zone or user; `refused` when the zone would lose its last
-  ///   owner.
+  /// - Throws: `ServerError.notFound` if there is no such zone or user; `refused` if the zone would lose its last owner.
   public func grant(zone: String, name: String, role: Role) throws {
     try write(to: zone) { stores, now in
       try grant(zone: zone, name: name, role: role, on: stores, at: now)
     }
   }
 
-  /// Writes to a zone in one transaction, as the service does.
+  /// Writes to a zone in one transaction, with the locks that the service takes.
   func write(to zone: String, _ body: (RecordStores, Stamp) throws -> Void) throws {
     let store = operators.store
     let stores = RecordStores(schema, on: store, random: environment.random)
@@ -124,13 +122,13 @@ public final class Administration {
 }
 
 extension Administration {
-  /// Makes one pass over what may be purged, also while servers run: docs/RETENTION.md, section 2.
+  /// Runs one retention pass. Works while servers run: docs/RETENTION.md, section 2.
   ///
   /// - Parameters:
-  ///   - trustsClock: whether the clock is right, however far it is ahead: docs/RETENTION.md, section 7.
-  ///   - warn: is told when the clock is not believed, and what to do.
-  ///   - pause: lets time go by between two steps, in which servers write.
-  /// - Returns: what was purged.
+  ///   - trustsClock: whether to accept the clock even if it is far ahead: docs/RETENTION.md, section 7.
+  ///   - warn: receives a message if the clock is not accepted, with the remedy.
+  ///   - pause: waits between two steps, so that servers can write.
+  /// - Returns: the amounts that were purged.
   public func purge(
     _ retention: Retention = Retention(), trustsClock: Bool = false, warn: (String) -> Void = { _ in },
     pause: @escaping (Duration) -> Void = { _ in }
@@ -166,11 +164,11 @@ extension Administration {
 }
 
 extension Administration {
-  /// Erases a user: docs/EXPORT-AND-ERASURE.md, section 2. Also while servers run, which end what this leaves.
+  /// Erases a user: docs/EXPORT-AND-ERASURE.md, section 2. Works while servers run; they erase the rest of an incomplete erasure.
   ///
-  /// - Parameter pause: lets time go by between two steps, in which servers write.
-  /// - Returns: the user's id, and whether nothing is left.
-  /// - Throws: `ServerError.notFound` when there is no such user.
+  /// - Parameter pause: waits between two steps, so that servers can write.
+  /// - Returns: the user's id, and whether the erasure is complete.
+  /// - Throws: `ServerError.notFound` if there is no such user.
   public func erase(
     _ name: String, pause: @escaping (Duration) -> Void = { _ in }
   ) throws -> (id: String, isDone: Bool) {
@@ -181,7 +179,7 @@ extension Administration {
       try Erasing(work).beginErasure(of: user)
       return user
     }
-    // What users who are erased at the same time leave to each other takes another pass.
+    // When several users are erased at once, data that passes from one to another needs another pass.
     while try database.read({ try $0.isBeingErased(user) }) {
       let step = try pass(Retention(), pause).run(Purgeable.Kind.ofErasures)
       if step.erasedRecords + step.remains + step.users == 0 { return (user, false) }
@@ -191,7 +189,7 @@ extension Administration {
 }
 
 extension StoreReader {
-  /// Whether something of a user who is being erased is left.
+  /// Whether data of a user whose erasure has begun is left.
   fileprivate func isBeingErased(_ user: String) throws -> Bool {
     var last = ""
     while let next = try erasedUser(after: last) {

@@ -3,23 +3,23 @@ import HoldfastPostgresStore
 import HoldfastSQLiteStore
 public import HoldfastService
 
-/// Mends what can be worked out again from the records: what zones hold, who has access, and in PostgreSQL the ledger, after triggers were switched off or
-/// bypassed (docs/POSTGRES.md, section 4).
+/// Recomputes derived data from the records: zone counts and access, and in PostgreSQL the ledger after triggers were disabled or bypassed
+/// (docs/POSTGRES.md, section 4).
 public struct DatabaseRepair {
   private let location: DatabaseLocation
   private let environment: ServerEnvironment
 
-  /// The repair of the database at `location`.
+  /// Creates the repair of the database at `location`.
   public init(_ location: DatabaseLocation, environment: ServerEnvironment = .system) {
     self.location = location
     self.environment = environment
   }
 
-  /// Counts what the zones hold, in PostgreSQL after it has put missing triggers back, compared tables and ledger, and fed the difference to
-  /// devices: one transaction, which keeps writers of the tables waiting. Then it gives everybody the access that members say, a zone at a time. Works
-  /// while servers run.
+  /// Repairs the database while servers run. One transaction recounts the zones. In PostgreSQL it first restores missing triggers, compares
+  /// tables and ledger, and records the difference as changes for devices. It blocks writers of the tables. Then access is recomputed from
+  /// the memberships, one zone per transaction.
   ///
-  /// - Returns: a line for each table and zone in which something was repaired.
+  /// - Returns: one line for each repaired table and zone.
   public func run() throws -> [String] {
     var lines: [String]
     switch location {

@@ -5,40 +5,40 @@ import HoldfastSQLite
 import HoldfastSQLiteStore
 import HoldfastService
 
-/// What a database keeps of a table or column that the schema has no longer: docs/SCHEMA-CHANGES.md, section 4.
+/// A table or column in the database that the schema no longer has: docs/SCHEMA-CHANGES.md, section 4.
 public struct RemovedData: Sendable, Hashable {
-  /// The table in the database, quoted where it must be.
+  /// The table in the database, quoted if necessary.
   let table: String
   /// The column; nil for a whole table.
   let column: String?
-  /// How many records, or values that are not null.
+  /// The number of records, or of values other than null.
   public let count: Int64
 
-  /// What and how much, for a person.
+  /// A description with the count, for people.
   public var description: String {
     column.map { "\(table): column \($0), \(count) values" } ?? "\(table): table, \(count) records"
   }
 
-  /// The statement that drops it.
+  /// The SQL statement that drops it.
   fileprivate var drop: String {
     column.map { "ALTER TABLE \(table) DROP COLUMN \(PostgresName.quoted($0))" } ?? "DROP TABLE \(table)"
   }
 }
 
 extension DatabaseLocation {
-  /// The schema that the database is served by.
+  /// The schema stored in the database.
   ///
-  /// - Throws: `ServerError` when there is none.
+  /// - Throws: `ServerError` if there is none.
   public func storedSchema() throws -> SyncSchema {
     try open(schema: nil, random: ServerEnvironment.system.random).schema
   }
 
-  /// Lists what the database keeps of what the schema has no longer.
+  /// Lists the tables and columns in the database that the schema no longer has.
   ///
-  /// - Parameter isDropped: whether it is dropped, all of it or, when that fails, nothing.
-  /// - Throws: `ServerError` when there is no database of Holdfast's.
+  /// - Parameter isDropped: whether to drop them too, all or none.
+  /// - Throws: `ServerError` if the database is not Holdfast's.
   public func removedData(dropping isDropped: Bool = false) throws -> [RemovedData] {
-    // Sees to it that it is ours.
+    // Verifies that the database is Holdfast's.
     _ = try storedSchema()
     switch self {
     case .directory(let path):

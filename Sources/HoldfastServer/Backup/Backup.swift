@@ -3,15 +3,15 @@ import HoldfastPostgresStore
 import HoldfastSQLiteStore
 public import HoldfastService
 
-/// A whole copy of the shared database as a file; docs/RESTORING.md. Works while servers run.
+/// A complete copy of the shared database in a file; docs/RESTORING.md. Works while servers run.
 public struct Backup {
-  /// What a backup holds.
+  /// The contents of a backup, in numbers.
   public struct Summary: Sendable, Equatable {
-    /// When it was taken, as a timestamp of the wire.
+    /// The time of the backup, in the wire's timestamp format.
     public let takenAt: String
-    /// How many zones.
+    /// The number of zones.
     public let zones: Int64
-    /// How many records, those of the built-in tables among them.
+    /// The number of records, including those of built-in tables.
     public let records: Int64
 
     init(_ manifest: BackupManifest) {
@@ -23,15 +23,15 @@ public struct Backup {
   private let location: DatabaseLocation
   private let environment: ServerEnvironment
 
-  /// - Parameter location: where the database is.
+  /// - Parameter location: the location of the database.
   public init(_ location: DatabaseLocation, environment: ServerEnvironment = .system) {
     (self.location, self.environment) = (location, environment)
   }
 
   /// Writes a backup.
   ///
-  /// - Parameter path: the file, which must not be there.
-  /// - Throws: `ServerError`; `SQLiteError` or `PostgresError` when the database can't be read. Then there is no file.
+  /// - Parameter path: the file, which must not exist.
+  /// - Throws: `ServerError`; `SQLiteError` or `PostgresError` if the database can't be read. No file is left then.
   public func write(to path: String) throws -> Summary {
     let database = try location.open(schema: nil, random: environment.random)
     defer { database.close() }
@@ -45,19 +45,19 @@ public struct Backup {
   }
 }
 
-/// Makes a database of a backup; docs/RESTORING.md, section 2.
+/// Restores a database from a backup; docs/RESTORING.md, section 2.
 public struct Restore {
   private let location: DatabaseLocation
   private let environment: ServerEnvironment
 
-  /// - Parameter location: where the database is to be.
+  /// - Parameter location: the location of the restored database.
   public init(_ location: DatabaseLocation, environment: ServerEnvironment = .system) {
     (self.location, self.environment) = (location, environment)
   }
 
-  /// Restores a backup: whole, or not at all.
+  /// Restores a backup, completely or not at all.
   ///
-  /// - Parameter replacing: whether a database that is in the data directory is moved aside.
+  /// - Parameter replacing: whether to move an existing database in the data directory aside.
   /// - Throws: `ServerError`; `SQLiteError` or `PostgresError`.
   public func run(_ path: String, replacing: Bool = false) throws -> Backup.Summary {
     let reader = try BackupReader(path)
@@ -78,7 +78,7 @@ public struct Restore {
     return Backup.Summary(reader.manifest)
   }
 
-  /// Begins a new epoch in a database that came back by other means.
+  /// Begins a new epoch in a database that was restored by other means.
   ///
   /// - Throws: `ServerError`; `SQLiteError` or `PostgresError`.
   public func beginEpoch() throws {
@@ -87,7 +87,7 @@ public struct Restore {
     let database = try location.open(schema: nil, random: environment.random)
     defer { database.close() }
     var isForkKnown = false
-    // Of files that were put back as they had been, nobody can tell whether they were served since.
+    // The history file may be as old as the restored database, so writes since the copy can't be ruled out.
     if case .wentBack(_, let isKnown) = try location.historyVerdict() { isForkKnown = isKnown }
     _ = try database.administration().store.beginEpoch(
       NewEpoch(environment, because: .commanded, isForkKnown: isForkKnown), after: nil)

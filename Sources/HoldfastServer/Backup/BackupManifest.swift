@@ -1,17 +1,17 @@
 import HoldfastCore
 import HoldfastService
 
-/// What a backup says of itself; docs/RESTORING.md, section 1.
+/// The header of a backup; docs/RESTORING.md, section 1.
 struct BackupManifest {
   enum Engine: String {
     case sqlite, postgres
   }
 
-  /// The form of the file that this version writes and reads.
+  /// The version of the file format that this release writes and reads.
   static let form: Int64 = 1
 
   let engine: Engine
-  /// The format of Holdfast's own tables.
+  /// The version of Holdfast's own tables.
   let format: Int64
   let epoch: String
   let schema: SyncSchema
@@ -37,9 +37,9 @@ struct BackupManifest {
     ])
   }
 
-  /// Reads a manifest.
+  /// Parses a manifest.
   ///
-  /// - Throws: `ServerError`: `newer` for a form that is not known here, `damaged` where something is missing.
+  /// - Throws: `ServerError`: `newer` for an unknown file format, `damaged` if a member is missing.
   init(parsing bytes: [UInt8]) throws {
     let damaged = ServerError(.damaged, "The backup's manifest can't be read.")
     guard let json = try? JSONValue(parsing: bytes), let form = json["form"]?.integerValue else {

@@ -3,7 +3,7 @@ import HoldfastCore
 import HoldfastSQLiteStore
 import HoldfastService
 
-/// A backup whose every byte was checked.
+/// A backup file whose digest was verified.
 final class BackupReader {
   let manifest: BackupManifest
   private let path: String
@@ -13,9 +13,9 @@ final class BackupReader {
   private static let portion = 1 << 20
   private static let manifestLimit = 16 << 20
 
-  /// Opens a file, and checks it against its digest.
+  /// Opens a file and verifies its digest.
   ///
-  /// - Throws: `ServerError`: `unreachable`; `notOurs`, `newer`, `damaged` for what is no whole backup.
+  /// - Throws: `ServerError`: `unreachable`; `notOurs`, `newer` or `damaged` for a file that is no complete backup.
   init(_ path: String) throws {
     self.path = path
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
@@ -57,7 +57,7 @@ final class BackupReader {
     )
   }
 
-  /// Gives the content to `body`, a portion at a time.
+  /// Passes the content to `body`, one portion at a time.
   func read(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
     let decompressor = try ZstandardDecompressor()
     var offset = content.lowerBound

@@ -3,7 +3,7 @@ import HoldfastCore
 import HoldfastSQLiteStore
 import HoldfastService
 
-/// Writes a backup to a file that is there only when it is whole. Let go before `finish()`, it leaves nothing.
+/// Writes a backup to a file that appears only when it is complete. If the writer is released before `finish()`, no file is left.
 final class BackupWriter {
   static let magic = Array("HfBackup".utf8)
 
@@ -14,7 +14,7 @@ final class BackupWriter {
   private var isOpen = true
   private var temporary: String { path + ".tmp" }
 
-  /// - Throws: `ServerError` when the file can't be made, or is there already.
+  /// - Throws: `ServerError` if the file can't be created, or exists.
   init(_ path: String, _ manifest: BackupManifest) throws {
     var status = stat()
     if stat(path, &status) == 0 {
@@ -42,14 +42,14 @@ final class BackupWriter {
     if !bytes.isEmpty { try compressor.add(bytes) { try write($0) } }
   }
 
-  /// Ends the file and gives it its name.
+  /// Completes the file and gives it its name.
   func finish() throws {
     try compressor.add([], isLast: true) { try write($0) }
     try hash.hash().withUnsafeBytes { try put($0) }
     guard fsync(file) == 0 else { throw failure() }
     isOpen = false
     defer { unlink(temporary) }
-    // Unlike rename, link replaces no file that has come there meanwhile.
+    // Unlike rename, link does not replace a file that was created there meanwhile.
     guard close(file) == 0, link(temporary, path) == 0 else { throw failure() }
     try syncFolder(of: path)
   }

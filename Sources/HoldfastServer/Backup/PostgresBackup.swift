@@ -3,7 +3,7 @@ import HoldfastPostgres
 import HoldfastPostgresStore
 import HoldfastService
 
-/// Writes a backup of a PostgreSQL database: each table as the text of COPY, all of one moment.
+/// Writes a backup of a PostgreSQL database: each table in COPY's text format, all from one snapshot.
 struct PostgresBackup {
   let database: PostgresDatabase
 
@@ -11,13 +11,13 @@ struct PostgresBackup {
 
   func write(to path: String, at now: Int64) throws -> BackupManifest {
     var location = database.location
-    // Whoever watches that statements stay on one shard: these read all of them.
+    // These statements read all shards, so the observer that expects one shard per statement is removed.
     location.onStatement = nil
     let connection = try location.connectDirectly(.reads)
     defer { connection.close() }
     try connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
     if database.location.distribution == .citus {
-      // Shards have no moment in common, unless nobody writes.
+      // Shards share no snapshot, so writers are blocked.
       try connection.execute("LOCK TABLE holdfast.zones, holdfast.devices IN EXCLUSIVE MODE")
     }
     let adopted = try connection.query("SELECT name FROM holdfast.tables WHERE adopted ORDER BY name")
@@ -53,7 +53,7 @@ struct PostgresBackup {
       records: try tables.filter { !$0.isOwn }.reduce(0) { try $0 + count($1) })
   }
 
-  /// A stretch of the content: its length, then its bytes; an empty one ends a table.
+  /// A portion of the content: its length, then its bytes. An empty one ends a table.
   private func add(_ bytes: [UInt8], to writer: BackupWriter) throws {
     try writer.add(bigEndian(UInt32(bytes.count)) + bytes)
   }
@@ -61,13 +61,13 @@ struct PostgresBackup {
 
 /// A table of a PostgreSQL database in a backup.
 struct BackupTable {
-  /// Its name in the schema, or the relation of one of Holdfast's own tables.
+  /// The name in the schema, or the relation of a table of Holdfast's own.
   let name: String
   let isOwn: Bool
   let relation: String
   let columns: [String]
 
-  /// The columns, as they stand in a statement.
+  /// The quoted columns, for a statement.
   var list: String { columns.map { PostgresName.quoted($0) }.joined(separator: ", ") }
 
   var header: JSONValue {
@@ -77,7 +77,7 @@ struct BackupTable {
     ])
   }
 
-  /// Holdfast's own tables whose rows a database does not make by itself.
+  /// Holdfast's own tables whose rows are not created with the database.
   static let own = PostgresShards.places.map(\.relation).filter {
     $0 != "holdfast.meta" && $0 != "holdfast.tables"
   }

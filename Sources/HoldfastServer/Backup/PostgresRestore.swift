@@ -3,13 +3,13 @@ import HoldfastPostgres
 import HoldfastPostgresStore
 import HoldfastService
 
-/// Fills a new PostgreSQL database from a backup, in the transaction that makes its tables.
+/// Fills a new PostgreSQL database from a backup, in the transaction that creates its tables.
 struct PostgresRestore {
   let location: PostgresLocation
 
   init(_ location: PostgresLocation) {
     var location = location
-    // Whoever watches that statements stay on one shard: these fill all of them.
+    // These statements fill all shards, so the observer that expects one shard per statement is removed.
     location.onStatement = nil
     self.location = location
   }
@@ -25,7 +25,7 @@ struct PostgresRestore {
       fill: { connection, layout in
         try connection.execute("SET LOCAL holdfast.service = 'on'")
         let tables = try BackupTable.all(of: layout, on: connection)
-        // The tables hold what each new database begins with.
+        // A new database contains initial rows.
         for table in tables { try connection.execute("DELETE FROM \(table.relation)") }
         try connection.run(
           "UPDATE holdfast.meta SET value = $1 WHERE key = 'epoch'", PostgresParameters(manifest.epoch))
@@ -46,7 +46,7 @@ struct PostgresRestore {
 
   private func check(_ schema: SyncSchema, _ layout: PostgresLayout, _ connection: PostgresConnection) throws
   {
-    // What is checked at the commit is checked now, as the findings say it better.
+    // `doctor` checks now what the commit would check later, with clearer messages.
     let known = KnownHistory(
       try PostgresEpoch.history(connection.query(PostgresEpoch.find)), Prover(key: []))
     let open = { () throws(PostgresError) in connection }
@@ -62,7 +62,7 @@ struct PostgresRestore {
   }
 }
 
-/// Takes the content of a backup as it comes, and copies each table into the database.
+/// Receives the content of a backup in portions, and copies each table into the database.
 private final class Filler {
   private let tables: [BackupTable]
   private let connection: PostgresConnection

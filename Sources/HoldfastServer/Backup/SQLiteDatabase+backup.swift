@@ -5,19 +5,19 @@ import HoldfastSQLiteStore
 import HoldfastService
 
 extension SQLiteDatabase {
-  /// Writes a backup: a copy of one moment is made beside the backup first, as SQLite can't copy to a stream.
+  /// Writes a backup. SQLite can't copy to a stream, so it first makes a consistent copy beside the backup.
   func backUp(to path: String, at now: Int64) throws -> BackupManifest {
     let copy = path + ".copy"
     defer { for ending in ["", "-journal", "-wal", "-shm"] { unlink(copy + ending) } }
     unlink(copy)
-    // Made here, so that nobody else may read it.
+    // Created here with mode 600, so that no other user can read it.
     let made = Glibc.open(copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard made >= 0 else {
       throw ServerError(.unreachable, "\(path) can't be written: \(systemMessage(errno)).")
     }
     Glibc.close(made)
     try SQLiteConnection(path: self.path, access: .readWrite).backup(to: copy)
-    // A backup of what is damaged would be found out when it is needed.
+    // A damaged database would be noticed only at the restore.
     try DamagedDatabase.check(SQLiteConnection(path: copy, access: .readWrite), self.path, isWhole: true)
     let manifest = try Self.manifest(of: copy, at: now)
     let writer = try BackupWriter(path, manifest)

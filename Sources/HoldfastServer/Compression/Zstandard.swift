@@ -5,10 +5,10 @@ import HoldfastService
 
 /// Zstandard compression. Source: RFC 8878; <https://facebook.github.io/zstd/zstd_manual.html>.
 enum Zstandard {
-  /// Compresses a file in constant memory: about 3 MiB.
+  /// Compresses a file with constant memory: about 3 MiB.
   ///
-  /// - Parameter level: 1 to 19; 3 unless given.
-  /// - Throws: `ServerError` when a file can't be read or written.
+  /// - Parameter level: 1 to 19; default 3.
+  /// - Throws: `ServerError` if a file can't be read or written.
   static func compress(_ source: String, to target: String, level: Int32 = 3) throws(ServerError) {
     guard let input = fopen(source, "rb") else { throw failure(source) }
     defer { fclose(input) }
@@ -33,7 +33,7 @@ enum Zstandard {
     guard fflush(output) == 0 else { throw failure(target) }
   }
 
-  /// Compresses and writes some bytes; false when they can't be written.
+  /// Compresses and writes bytes; false if writing fails.
   private static func compress(
     _ bytes: [UInt8], _ count: Int, _ isLast: Bool, with context: OpaquePointer,
     through buffer: inout [UInt8], to output: UnsafeMutablePointer<FILE>

@@ -1,7 +1,7 @@
 internal import CZstd
 import HoldfastService
 
-/// Compresses bytes as they come, in constant memory. Source: <https://facebook.github.io/zstd/zstd_manual.html>.
+/// Compresses a stream with constant memory. Source: <https://facebook.github.io/zstd/zstd_manual.html>.
 final class ZstandardCompressor {
   private let context: OpaquePointer
   private var buffer = [UInt8](repeating: 0, count: ZSTD_CStreamOutSize())
@@ -14,9 +14,9 @@ final class ZstandardCompressor {
 
   deinit { ZSTD_freeCCtx(context) }
 
-  /// Takes bytes, and gives what has come of them to `emit`.
+  /// Compresses bytes, and passes the available output to `emit`.
   ///
-  /// - Parameter isLast: whether the stream ends with them.
+  /// - Parameter isLast: whether these are the last bytes of the stream.
   func add(_ bytes: [UInt8], isLast: Bool = false, _ emit: (UnsafeRawBufferPointer) throws -> Void) throws {
     try bytes.withUnsafeBytes { bytes in
       var input = ZSTD_inBuffer(src: bytes.baseAddress, size: bytes.count, pos: 0)
@@ -34,11 +34,11 @@ final class ZstandardCompressor {
   }
 }
 
-/// The reverse of `ZstandardCompressor`.
+/// Decompresses the output of `ZstandardCompressor`.
 final class ZstandardDecompressor {
   private let context: OpaquePointer
   private var buffer = [UInt8](repeating: 0, count: ZSTD_DStreamOutSize())
-  /// Whether the stream has ended, as far as it was read.
+  /// Whether the input so far is a complete stream.
   private(set) var hasEnded = false
 
   init() throws(ServerError) {
@@ -48,9 +48,9 @@ final class ZstandardDecompressor {
 
   deinit { ZSTD_freeDCtx(context) }
 
-  /// Takes bytes, and gives what they hold to `emit`.
+  /// Decompresses bytes, and passes the output to `emit`.
   ///
-  /// - Throws: `ServerError.damaged` when they are no such stream.
+  /// - Throws: `ServerError.damaged` if the stream is invalid.
   func add(_ bytes: UnsafeRawBufferPointer, _ emit: (UnsafeRawBufferPointer) throws -> Void) throws {
     var input = ZSTD_inBuffer(src: bytes.baseAddress, size: bytes.count, pos: 0)
     while true {
@@ -63,7 +63,7 @@ final class ZstandardDecompressor {
       }
       hasEnded = rest == 0
       try buffer.withUnsafeBytes { try emit(UnsafeRawBufferPointer(rebasing: $0.prefix(count))) }
-      // A content that ends with the buffer has ended all the same: to go on would begin another stream.
+      // A complete stream can end exactly with the buffer. Another call would then begin a new stream.
       if input.pos == input.size, hasEnded || count < buffer.count { return }
     }
   }

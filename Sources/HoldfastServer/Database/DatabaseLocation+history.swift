@@ -5,12 +5,12 @@ import HoldfastSQLiteStore
 import HoldfastService
 
 extension DatabaseLocation {
-  /// What the next server will find: whether it begins a new epoch. Also while a server runs.
+  /// Whether the next start of a server will begin a new epoch. Works while a server runs.
   func historyVerdict() throws -> HistoryVerdict {
     switch self {
     case .directory(let path):
       let directory = DataDirectory(path: path)
-      // The file first: a running server writes it after the database.
+      // The file is read first, because a running server writes it after the database.
       let mark = try SystemHistoryFile(directory).read().flatMap(HistoryMark.init)
       let found = try SQLiteHistory(SQLiteConnection(path: directory.database, access: .readWrite))
       return HistoryVerdict(mark, found)

@@ -4,14 +4,14 @@ import HoldfastSQLite
 import HoldfastSQLiteStore
 import HoldfastService
 
-/// Where the shared database is.
+/// The location of the shared database.
 public enum DatabaseLocation: Sendable {
-  /// A data directory, in which it is an SQLite file.
+  /// A data directory, which contains an SQLite file.
   case directory(String)
   /// A PostgreSQL database.
   case postgres(PostgresLocation)
 
-  /// The right to be its one server, where there can be only one: the directory is made when it is missing.
+  /// Locks a data directory for one server, creating it if missing. Nil for PostgreSQL, which allows several servers.
   ///
   /// - Throws: `ServerError`.
   func lock() throws(ServerError) -> DataDirectoryLock? {
@@ -23,19 +23,19 @@ public enum DatabaseLocation: Sendable {
     return lock
   }
 
-  /// Where snapshots are kept unless somebody says otherwise; nil for a temporary folder.
+  /// The default folder of snapshots; nil for a temporary folder.
   var snapshotFolder: String? {
     guard case .directory(let path) = self else { return nil }
     return path + "/snapshots"
   }
 
-  /// Opens the database, and makes or extends it for `schema`.
+  /// Opens the database, and creates or extends its tables for `schema`.
   ///
   /// - Parameters:
-  ///   - schema: what to serve; nil takes the one in the database.
-  ///   - removals: what becomes of tables and columns that `schema` lacks.
-  ///   - service: how it is served; nil for who only works on it.
-  ///   - random: gives the epoch of a new database.
+  ///   - schema: the schema to serve; nil uses the one stored in the database.
+  ///   - removals: what happens to tables and columns that `schema` lacks.
+  ///   - service: the settings of a server; nil for administration without serving.
+  ///   - random: provides the epoch of a new database.
   /// - Throws: `ServerError`.
   func open(
     schema: SyncSchema?, removals: Removals = .refuse, service: DatabaseService? = nil,
@@ -61,8 +61,7 @@ public enum DatabaseLocation: Sendable {
     }
   }
 
-  /// Opens the database to serve it, by the right to be its one server where there can be only one. Begins a new epoch where its history went
-  /// back: docs/RESTORING.md, section 6.
+  /// Locks and opens the database for serving. Begins a new epoch if its history was rolled back: docs/RESTORING.md, section 6.
   ///
   /// - Throws: `ServerError`.
   func serve(

@@ -1,19 +1,19 @@
 import HoldfastCore
 import HoldfastService
 
-/// Which stream is to be told what: the zones that moved, to those who may read them, a set for each. Decides alone; has no thread, no
-/// clock and no sockets. Source: docs/PUSH.md.
+/// Decides which event stream receives which zone names: only zones that its user may read. Pure: no thread, clock or sockets. Source:
+/// docs/PUSH.md.
 struct EventHub {
   /// The device behind a stream, and the zones whose changes it is sent.
   struct Listener: Equatable {
     let device: Int64
     let user: String
     let zones: [String]
-    /// Whether it hears of all zones, whatever `zones` names.
+    /// Whether it follows every zone, regardless of `zones`.
     var hearsAll = false
   }
 
-  /// What is to be sent on a stream.
+  /// An event ready to send on one stream.
   struct Event: Equatable {
     let stream: Int
     let bytes: [UInt8]
@@ -31,9 +31,9 @@ struct EventHub {
     var unnotified = Unnotified.nothing
   }
 
-  /// Heartbeats are spread over so many moments of the interval.
+  /// The number of heartbeat slots in an interval. Each stream belongs to one slot.
   static let slots = 64
-  /// More zones than these stand as "all".
+  /// A stream with more unsent zones than this is notified with "all".
   static let zoneLimit = 256
 
   private let text: EventText
@@ -45,12 +45,12 @@ struct EventHub {
   private var ofZone: TextMap<Set<Int>> = [:]
   private var ofAllZones: Set<Int> = []
   private var inSlot: [Set<Int>] = Array(repeating: [], count: slots)
-  /// The streams that are to be told something, longest waiting first.
+  /// The streams with unsent zones, longest waiting first.
   private var waiting: [Int] = []
 
   /// - Parameters:
-  ///   - text: how events are written.
-  ///   - listener: reads the device of a token and its zones; nil when the token is no longer good, or nothing can be read.
+  ///   - text: encodes events.
+  ///   - listener: reads the device of a token and its zones; nil if the token is no longer valid, or the read fails.
   init(_ text: EventText, log: ZoneChangeLog = ZoneChangeLog(), listener: @escaping (TokenHash) -> Listener?)
   {
     self.text = text
@@ -60,18 +60,18 @@ struct EventHub {
 
   var count: Int { streams.count }
 
-  /// Whether something waits to be told.
+  /// Whether any stream has unsent zones.
   var hasEvents: Bool { !waiting.isEmpty }
 
   // MARK: Streams
 
-  /// Enters a stream; from here on it misses nothing.
+  /// Registers a stream. It receives every change from here on.
   ///
   /// - Parameters:
-  ///   - number: never used before.
-  ///   - lastEventID: the id of the last event that the device had, if it had one.
-  /// - Returns: the first event, nil when the token is not good: then there is no such stream; and the older stream of the
-  ///   device, which has ended.
+  ///   - number: a number never used before.
+  ///   - lastEventID: the id of the last event that the device received; nil if none.
+  /// - Returns: the first event, or nil if the token is invalid and no stream was registered; and the older stream of the device, now
+  ///   removed.
   mutating func open(
     _ number: Int, token: TokenHash, lastEventID: String?
   ) -> (hello: [UInt8]?, ended: Int?) {
@@ -89,7 +89,7 @@ struct EventHub {
     )
   }
 
-  /// Purges a stream.
+  /// Removes a stream.
   mutating func close(_ number: Int) {
     guard let stream = streams.removeValue(forKey: number) else { return }
     leave(number, stream.listener)
@@ -97,7 +97,7 @@ struct EventHub {
     inSlot[number % Self.slots].remove(number)
   }
 
-  /// The zones that moved since an event; nil when that is not known, or when the device may have gained or lost some.
+  /// The visible zones that changed since an event. Nil if unknown, or if the device may have gained or lost access to zones since.
   private func missed(by listener: Listener, since id: String?) -> [String]? {
     guard !listener.hearsAll, let moment = id.flatMap(text.counter(of:)), moment >= log.floor,
       moment <= log.counter,
@@ -123,11 +123,11 @@ struct EventHub {
     }
   }
 
-  // MARK: ZoneChanges
+  // MARK: Zone changes
 
-  /// Takes what a commit changed, after the commit.
+  /// Adds the changes of a commit. Call it after the commit.
   ///
-  /// - Returns: the streams that have ended, because their token is no longer good.
+  /// - Returns: the streams that were removed because their tokens are no longer valid.
   mutating func moved(_ changes: ZoneChanges) -> [Int] {
     if changes.isEmpty { return [] }
     log.note(changes)
@@ -140,7 +140,7 @@ struct EventHub {
         ended.append(number)
       }
     }
-    // In an order that a simulation can repeat.
+    // Sorted, so that a simulation can repeat it.
     for (zone, author) in changes.zones.sorted(by: { $0.key < $1.key }) {
       for number in ofZone[zone, default: []].union(ofAllZones).sorted()
       where author == nil || streams[number]?.listener.device != author {
@@ -150,7 +150,7 @@ struct EventHub {
     return ended
   }
 
-  /// ZoneChanges may have been missed: whoever comes back with an id of before is told to pull.
+  /// Clears the log, because changes may have been missed. A device that reconnects with an earlier event id then gets `missed`, and pulls.
   mutating func purge() { log.purgeAll() }
 
   private func affected(_ changes: ZoneChanges) -> [Int] {
@@ -159,7 +159,7 @@ struct EventHub {
     return numbers.sorted()
   }
 
-  /// Replaces the zones of a stream. Its device is told to pull.
+  /// Replaces the zones of a stream, and notifies its device with "all".
   private mutating func change(_ number: Int, _ new: Listener) {
     guard let old = streams[number]?.listener else { return }
     leave(number, old)
@@ -187,14 +187,14 @@ struct EventHub {
 
   // MARK: Events
 
-  /// What is to be sent now: an event for each of the streams that have waited longest.
+  /// The next events: at most `limit`, for the streams that have waited longest.
   mutating func takeEvents(_ limit: Int) -> [Event] {
     let taken = waiting.prefix(limit)
     waiting.removeFirst(taken.count)
     return taken.compactMap { event($0) }
   }
 
-  /// The heartbeats of one moment of the interval, 0 up to `slots`. Whatever waits to be told on one of these streams goes with it.
+  /// The heartbeats of one slot, 0 ..< `slots`. A stream with unsent zones gets them instead of an empty heartbeat.
   mutating func heartbeats(slot: Int) -> [Event] {
     inSlot[slot].sorted().map { number in
       event(number) ?? Event(stream: number, bytes: text.heartbeat(counter: log.counter, streams: count))

@@ -3,10 +3,10 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastService
 
-/// The streams of this server's devices, with the one thread that tells them what moved and that the server lives.
+/// The event streams of this server, and the one thread that sends zone changes and heartbeats on them.
 ///
-/// @unchecked Sendable: what is under `// Under the lock` is touched under the lock alone, what is under `// The thread's own` by the thread
-/// alone.
+/// @unchecked Sendable: members under `// Under the lock` are accessed only with the lock held; those under `// The thread's own` only by
+/// the thread.
 final class EventStreams: @unchecked Sendable {
   private enum StreamChange: Sendable {
     case opened(Int, HTTPStream, TokenHash, lastEventID: String?)
@@ -14,11 +14,11 @@ final class EventStreams: @unchecked Sendable {
     case interrupted
   }
 
-  /// After events were sent, further moves are collected for so long.
+  /// The minimum time between two batches of events. Changes in between are merged.
   static let coalescing = Duration.milliseconds(100)
-  /// How many streams are told at once, so that a zone that all follow does not bring all devices in one moment.
+  /// The number of streams notified at a time, so that a zone with many followers does not make all of them pull at one moment.
   static let batch = 1000
-  /// With so many moves waiting the thread is woken though nobody listens: it keeps them in less memory.
+  /// This many unread changes wake the thread even without a stream: the log stores them in less memory.
   private static let changeLimit = 1000
 
   private let limit: Int
@@ -28,17 +28,17 @@ final class EventStreams: @unchecked Sendable {
 
   // Under the lock
   private var events: [StreamChange] = []
-  /// All that moved since the thread looked; it looks at this before the events.
+  /// The changes since the thread last read its inbox. The thread handles them before `events`.
   private var changes = ZoneChanges()
   private var count = 0
-  /// How many of them each user has.
+  /// The number of streams of each user.
   private var counts: TextMap<Int> = [:]
   private var lastNumber = 0
-  /// Whether changes may be missed: no stream can be opened, as it would promise too much.
+  /// Whether changes may be missed. No stream can be opened then, because `hello` promises completeness.
   private var isDeaf = false
-  /// Whether the thread is to be woken for what has come.
+  /// Whether the thread must wake for its inbox.
   private var isUrgent = false
-  /// ZoneChanges that come before then do not wake the thread.
+  /// Changes that arrive before this time do not wake the thread.
   private var holdUntil = MonotonicTime(milliseconds: 0)
 
   // The thread's own
@@ -50,9 +50,9 @@ final class EventStreams: @unchecked Sendable {
   /// Starts the thread.
   ///
   /// - Parameters:
-  ///   - limit: how many streams there may be.
-  ///   - heartbeat: how often each stream hears something.
-  /// - Throws: `ServerError.unreachable` when the system has no thread left.
+  ///   - limit: the maximum number of streams.
+  ///   - heartbeat: the longest silence on a stream.
+  /// - Throws: `ServerError.unreachable` if the system can't start a thread.
   init(
     limit: Int, heartbeat: Duration, run: String,
     listener: @escaping @Sendable (TokenHash) -> EventHub.Listener?
@@ -66,10 +66,10 @@ final class EventStreams: @unchecked Sendable {
   /// The number of open streams. Any thread.
   var openCount: Int { lock.hold { count } }
 
-  /// Answers a request with a stream. Any thread.
+  /// Answers a request with a stream. Callable from any thread.
   ///
-  /// - Parameter most: how many streams one user may have.
-  /// - Returns: false when there are too many, or changes may be missed; then the request is not answered.
+  /// - Parameter most: the maximum number of streams of one user.
+  /// - Returns: false if a limit is reached, or changes may be missed. The request is then still unanswered.
   func open(
     _ device: DeviceKey, most: Int, lastEventID: String?, _ fields: [(name: String, value: String)],
     _ responder: HTTPResponder
@@ -100,7 +100,7 @@ final class EventStreams: @unchecked Sendable {
     return true
   }
 
-  /// Takes what a commit changed, after the commit. Any thread; returns at once.
+  /// Receives the changes of a commit, after the commit. Callable from any thread; does not block.
   func moved(_ changes: ZoneChanges) {
     if changes.isEmpty { return }
     lock.hold {
@@ -111,9 +111,9 @@ final class EventStreams: @unchecked Sendable {
     }
   }
 
-  /// Takes what is heard of the changes that others make. Any thread; returns at once.
+  /// Receives the zone changes of other servers. Callable from any thread; does not block.
   ///
-  /// When something may have been missed all streams end: their devices come back, spread over time, and pull.
+  /// If changes may have been missed, all streams end. Their devices reconnect, spread over time, and pull.
   func receive(_ notification: Notification) {
     switch notification {
     case .changes(let changes): moved(changes)
@@ -128,7 +128,7 @@ final class EventStreams: @unchecked Sendable {
     }
   }
 
-  /// Ends the thread; once. The streams are the HTTP server's to end.
+  /// Stops the thread. Call it once. The HTTP server closes the streams.
   func stop() { thread.stop() }
 
   private func ended(_ number: Int, of user: String) {
@@ -139,14 +139,14 @@ final class EventStreams: @unchecked Sendable {
     }
   }
 
-  /// A stream of a user is there no longer. Only under the lock.
+  /// Decrements the stream counts after a stream of a user ended. Requires the lock.
   private func leave(_ user: String) {
     count -= 1
     let own = (counts[user] ?? 1) - 1
     counts[user] = own > 0 ? own : nil
   }
 
-  /// Only under the lock.
+  /// Requires the lock.
   private func wake() {
     isUrgent = true
     lock.broadcast()
@@ -167,7 +167,7 @@ final class EventStreams: @unchecked Sendable {
     }
   }
 
-  /// Waits for something to do; nil when the thread is to end.
+  /// Waits for work; nil when the thread must stop.
   private func nextEvents() -> (ZoneChanges, [StreamChange])? {
     thread.next {
       let now = MonotonicTime.exact
@@ -215,7 +215,7 @@ final class EventStreams: @unchecked Sendable {
   private func isDue(_ now: MonotonicTime) -> Bool { !streams.isEmpty && now >= nextTick }
 
   private func beat(_ now: MonotonicTime) {
-    // A process that was stopped for long has not to make up for all of it.
+    // After a long suspension of the process, at most one interval of heartbeats is sent.
     for _ in 0..<EventHub.slots where isDue(now) {
       send(hub.heartbeats(slot: slot))
       slot = (slot + 1) % EventHub.slots

@@ -1,13 +1,13 @@
 import HoldfastCore
 import HoldfastService
 
-/// Events as they are on the wire: PROTOCOL.md, section 3.1. Source: the HTML standard, section 9.2.5.
+/// Encodes events in the wire format of PROTOCOL.md, section 3.1. Source: the HTML standard, section 9.2.5.
 struct EventText: Sendable {
-  /// Names this run of the server, as its counter resyncs with each.
+  /// Identifies this run of the server: the counter restarts with each run.
   let run: String
   let heartbeatMilliseconds: Int64
 
-  /// - Parameter run: letters and digits.
+  /// - Parameter run: letters and digits only.
   init(run: String, heartbeat: Duration) {
     self.run = run
     heartbeatMilliseconds = max(heartbeat.wholeMilliseconds, 1)
@@ -24,7 +24,7 @@ struct EventText: Sendable {
       """.utf8)
   }
 
-  /// Names zones that moved; none stands for any.
+  /// An event that names changed zones. An empty list stands for any zone.
   func moved(_ zones: [String], counter: UInt64) -> [UInt8] {
     var writer = JSONWriter(capacity: 32 + 40 * zones.count)
     writer.beginObject()
@@ -36,13 +36,13 @@ struct EventText: Sendable {
     return Array("id: \(run)-\(counter)\nevent: zones\ndata: ".utf8) + writer.bytes + Array("\n\n".utf8)
   }
 
-  /// The last event of a stream whose device has opened another one.
+  /// The last event of a stream that a newer stream of the same device replaces.
   static let replaced = Array("event: replaced\ndata: {}\n\n".utf8)
 
-  /// Without data, so that it is no event to an EventSource; its id counts all the same.
+  /// A block without data: an EventSource dispatches no event, but stores its id.
   func heartbeat(counter: UInt64, streams: Int) -> [UInt8] { Array("\(fields(counter, streams))\n".utf8) }
 
-  /// The counter of an id of this run; nil for any other text.
+  /// The counter in an id of this run; nil for any other text.
   func counter(of id: String) -> UInt64? {
     guard let dash = id.lastIndex(of: "-"), id[..<dash] == run else { return nil }
     return UInt64(id[id.index(after: dash)...])
@@ -52,6 +52,6 @@ struct EventText: Sendable {
     "retry: \(Self.retryMilliseconds(streams: streams))\nid: \(run)-\(counter)\n"
   }
 
-  /// In what time devices are to come back that all lost their stream at once: so that 200 come in a second.
+  /// The `retry` value. It spreads the reconnects of all streams to 200 a second.
   static func retryMilliseconds(streams: Int) -> Int { max(2000, 5 * streams) }
 }

@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastService
 
-/// When each zone, user and device moved last, by a counter that every commit advances: enough to tell a device that
-/// returns what it has missed. Bounded: of too many the older half is purged.
+/// The last change of each zone, user and device, by a counter of commits. It tells a device that reconnects which zones it missed.
+/// Bounded: at the limit the older half is purged.
 struct ZoneChangeLog {
   enum Key: Hashable {
     case zone(String)
@@ -10,17 +10,17 @@ struct ZoneChangeLog {
     case device(Int64)
   }
 
-  /// How many commits were noted.
+  /// The number of commits noted.
   private(set) var counter: UInt64 = 0
-  /// What moved later than this is remembered, all of it.
+  /// The log is complete for changes after this counter value.
   private(set) var floor: UInt64 = 0
   private var last: [Key: UInt64] = [:]
   private let limit: Int
 
-  /// - Parameter limit: how many keys are remembered at the most.
+  /// - Parameter limit: the maximum number of keys.
   init(limit: Int = 65_536) { self.limit = limit }
 
-  /// Notes a commit.
+  /// Records a commit.
   mutating func note(_ changes: ZoneChanges) {
     counter += 1
     for zone in changes.zones.keys { last[.zone(zone)] = counter }
@@ -29,10 +29,10 @@ struct ZoneChangeLog {
     if last.count > limit { purge() }
   }
 
-  /// Whether something moved after `moment`, which must not be before `floor`.
+  /// Whether `key` changed after `moment`, which must be at least `floor`.
   func hasMoved(_ key: Key, since moment: UInt64) -> Bool { last[key].map { $0 > moment } ?? false }
 
-  /// Something moved that was not noted: nothing is known of what was before now.
+  /// Clears the log, because changes may have been missed.
   mutating func purgeAll() {
     counter += 1
     floor = counter

@@ -1,12 +1,12 @@
 import HoldfastCore
 import HoldfastService
 
-/// All records that a user may read, zone by zone, table by table, in seq order, some at a time: docs/EXPORT-AND-ERASURE.md.
+/// Reads all records that a user may read, except public ones, in portions: by zone, table and seq. See docs/EXPORT-AND-ERASURE.md.
 struct AccountExport {
-  /// How many records are read together.
+  /// The number of records in one read.
   private static let stretch = 200
 
-  /// How far an export has come.
+  /// A position in an export.
   struct Place: Equatable {
     var zone: String
     var table: Int
@@ -14,7 +14,7 @@ struct AccountExport {
 
     init(zone: String, table: Int, seq: Int64) { (self.zone, self.table, self.seq) = (zone, table, seq) }
 
-    /// Reads what `text(in:)` gave; nil for anything else.
+    /// Parses the result of `text(in:)`; nil for any other text.
     init?(_ text: String, in schema: SyncSchema) {
       let parts = text.split(separator: ".", omittingEmptySubsequences: false)
       guard parts.count == 3, let seq = Int64(parts[0]), seq >= 0,
@@ -23,25 +23,25 @@ struct AccountExport {
       self.init(zone: String(parts[2]), table: table, seq: seq)
     }
 
-    /// The place as a parameter. Zones are ids or names, without a dot.
+    /// The position as a query parameter. A zone's id or name contains no dot.
     func text(in schema: SyncSchema) -> String { "\(seq).\(schema.tables[table].name).\(zone)" }
   }
 
   let schema: SyncSchema
   let user: String
-  /// The indexes of the tables, in order.
+  /// The indexes of the tables, ascending.
   let tables: [Int]
 
-  /// Reads on from a place, in one transaction.
+  /// Reads records after a position, in one transaction.
   ///
   /// - Parameters:
-  ///   - place: the last record that is known; nil for the beginning.
-  ///   - take: takes a record, and says whether there is room for another.
-  /// - Returns: how far it came; nil at the end.
+  ///   - place: the position of the last record read; nil for the beginning.
+  ///   - take: receives a record, and returns whether to continue.
+  /// - Returns: the position reached; nil at the end.
   func read(
     _ store: any StoreReader, after place: Place?, _ take: (StoredRecord) throws -> Bool
   ) throws -> Place? {
-    // What is public is no person's.
+    // Public records belong to no user.
     let visible = try store.visibleZones(of: user, publicZones: [])
     for zone in visible.zones {
       let isSame = place.map { $0.zone.utf8.elementsEqual(zone.zone.utf8) } ?? false

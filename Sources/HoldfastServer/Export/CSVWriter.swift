@@ -3,13 +3,13 @@ import HoldfastService
 
 /// Writes records of one table as comma-separated values.
 ///
-/// Sources: RFC 4180; OWASP, "CSV Injection". An empty text is quoted, and null is not, so that they differ. A text that a spreadsheet would take for a
-/// formula has `'` before it, and so has one that begins with `'` and would be one behind it: so each can be told from the other.
+/// Sources: RFC 4180; OWASP, "CSV Injection". An empty text is quoted and null is not, to distinguish them. A text that a spreadsheet would
+/// evaluate as a formula gets a leading `'`. So does such a text after one or more `'`, to keep the escaping reversible.
 struct CSVWriter {
-  /// What a field is quoted for.
+  /// The bytes that require quoting.
   private static let special = Set("\",\r\n".utf8)
 
-  /// What a formula begins with.
+  /// The bytes that begin a formula.
   private static let formula = Set("=+-@\t\r\n".utf8)
 
   var bytes: [UInt8] = []
@@ -17,7 +17,7 @@ struct CSVWriter {
 
   init(_ table: TableSchema) { columns = table.columns }
 
-  /// Writes the names of the columns.
+  /// Writes the header line with the column names.
   mutating func writeHeader() { write(["id", "zone", "rev"] + columns.map(\.name)) }
 
   /// Writes a record.
@@ -45,13 +45,13 @@ struct CSVWriter {
     bytes += [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
   }
 
-  /// A text that no spreadsheet takes for a formula.
+  /// Escapes a text that a spreadsheet would evaluate as a formula.
   private static func escaped(_ text: String) -> String {
     let first = text.utf8.first { $0 != UInt8(ascii: "'") }
     return first.map(formula.contains) == true ? "'" + text : text
   }
 
-  /// A value as JSON has it, but for texts, which stand as they are; nil for null.
+  /// The JSON form of a value, but texts unquoted; nil for null.
   private static func text(_ value: Value, of column: ColumnSchema) -> String? {
     switch value {
     case .null: return nil

@@ -1,26 +1,26 @@
 import HoldfastCore
 import HoldfastService
 
-/// The text of an export: all tables as JSON Lines, or one as CSV.
+/// Encodes an export: all tables as JSON Lines, or one table as CSV.
 struct ExportLines {
   private let schema: SyncSchema
   private let records: RecordWriter
   private var csv: CSVWriter?
   private var json: [UInt8] = []
 
-  /// - Parameter table: the index of the table that is wanted as CSV.
+  /// - Parameter table: the index of the table to export as CSV; nil for JSON Lines.
   init(_ schema: SyncSchema, table: Int?) {
     self.schema = schema
     records = RecordWriter(schema)
     csv = table.map { CSVWriter(schema.tables[$0]) }
   }
 
-  /// The media type of the text. Source of the first: <https://jsonlines.org>.
+  /// The media type. Source for JSON Lines: <https://jsonlines.org>.
   static func mediaType(_ table: Int?) -> String { table == nil ? "application/jsonl" : "text/csv" }
 
   var bytes: [UInt8] { csv?.bytes ?? json }
 
-  /// What was written since the last time.
+  /// Removes and returns the bytes written since the last call.
   mutating func take() -> [UInt8] {
     defer {
       json = []
@@ -29,7 +29,7 @@ struct ExportLines {
     return bytes
   }
 
-  /// Writes what stands before the records: the names of the columns, or what is known of the user besides them.
+  /// Writes the head: the column names of CSV, or the user's account data in JSON Lines.
   mutating func writeHead(of user: String, _ store: any StoreReader) throws {
     if csv != nil {
       csv?.writeHeader()

@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastService
 
-/// The addresses of accounts, sessions and devices.
+/// The endpoints of accounts, sessions and devices.
 extension OpenAPIDocument {
   private func credentials(_ device: [JSONValue.Member]) -> JSONValue {
     OpenAPISchema.object(
@@ -96,7 +96,7 @@ extension OpenAPIDocument {
   }
 }
 
-/// The addresses of memberships.
+/// The endpoints of memberships.
 extension OpenAPIDocument {
   private var zone: JSONValue { OpenAPIParameter.zone.reference }
   private var role: JSONValue { ["type": "string", "enum": ["viewer", "editor", "owner"]] }
@@ -111,7 +111,7 @@ extension OpenAPIDocument {
 
   private var user: JSONValue { object([.init("id", Self.text), .init("name", Self.text)]) }
 
-  /// A membership, as who accepts is shown it.
+  /// A membership as the accepting user sees it.
   var ownMember: JSONValue {
     object(["id", "zone", "user", "name"].map { .init($0, Self.text) } + [.init("role", role)])
   }
@@ -202,7 +202,7 @@ extension OpenAPIDocument {
   }
 }
 
-/// The addresses of invitations.
+/// The endpoints of invitations.
 extension OpenAPIDocument {
   private var token: JSONValue {
     OpenAPISchema.object([.init("token", ["type": "string", "maxLength": 64])], required: ["token"])

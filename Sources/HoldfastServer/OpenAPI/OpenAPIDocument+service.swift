@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastService
 
 extension OpenAPIDocument {
-  /// The addresses that every schema has.
+  /// The endpoints that exist for every schema.
   var servicePaths: [OpenAPIPath] {
     [
       OpenAPIPath(address: "/v1/accounts", operations: [signUp]),
@@ -42,14 +42,14 @@ extension OpenAPIDocument {
   private static let anything: JSONValue = ["type": "object"]
   static let session = OpenAPISchema.reference("session")
 
-  /// What is answered to everybody.
+  /// An operation that needs no token.
   private func open(_ id: String, _ summary: String) -> OpenAPIOperation {
     OpenAPIOperation(
       method: "get", id: id, summary: summary,
       answers: [OpenAPIOperation.answer(200, summary, Self.anything)], isSecured: false)
   }
 
-  // MARK: Devices with a copy
+  // MARK: Sync
 
   private var sync: OpenAPIOperation {
     let number: JSONValue = ["type": "integer", "format": "int64", "minimum": 0]
@@ -161,7 +161,7 @@ extension OpenAPIDocument {
   }
 }
 
-/// The addresses of who takes the own data along; see EXPORT-AND-ERASURE.md.
+/// The endpoints of export and erasure; see EXPORT-AND-ERASURE.md.
 extension OpenAPIDocument {
   var leavingPaths: [OpenAPIPath] {
     let all = export("export", "All that the user may read, as JSON Lines.", ExportLines.mediaType(nil))

@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastService
 
 extension OpenAPIDocument {
-  /// The addresses of a table.
+  /// The endpoints of a table.
   func tablePaths(_ table: TableSchema) -> [OpenAPIPath] {
     let (collection, record) = ("/v1/tables/\(table.name)", "/v1/tables/\(table.name)/{id}")
     if table.zone == .server {
@@ -85,7 +85,7 @@ extension OpenAPIDocument {
       }
   }
 
-  /// The parameter that asks for ranks, of a table that has positions.
+  /// The parameter `rank`, for tables with position columns.
   private func rank(_ table: TableSchema) -> [JSONValue] {
     let positions = table.columns.filter { $0.type == .position }.map(\.name)
     if positions.isEmpty { return [] }

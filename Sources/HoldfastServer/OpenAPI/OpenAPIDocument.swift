@@ -1,16 +1,16 @@
 public import HoldfastCore
 import HoldfastService
 
-/// The whole of the interface as OpenAPI 3.1, for one schema: `GET /openapi.json`.
+/// The REST interface of one schema as an OpenAPI 3.1 document: `GET /openapi.json`.
 ///
 /// Source: <https://spec.openapis.org/oas/v3.1.0>.
 public struct OpenAPIDocument: Sendable {
   let schema: SyncSchema
 
-  /// The document of a schema.
+  /// Creates the document of a schema.
   public init(_ schema: SyncSchema) { self.schema = schema }
 
-  /// The document.
+  /// The document as JSON.
   public var json: JSONValue {
     [
       "openapi": "3.1.0",
@@ -42,30 +42,30 @@ public struct OpenAPIDocument: Sendable {
     ]
   }
 
-  /// All addresses with all that may be done there.
+  /// All paths with their operations.
   var paths: [OpenAPIPath] { servicePaths + leavingPaths + schema.tables.flatMap { tablePaths($0) } }
 }
 
-/// An address.
+/// A path with its operations.
 struct OpenAPIPath {
   let address: String
   let operations: [OpenAPIOperation]
 }
 
-/// One thing that may be done at an address.
+/// An operation: one method of a path.
 struct OpenAPIOperation {
-  /// In lower case.
+  /// The HTTP method in lower case.
   let method: String
   let id: String
   let summary: String
   var parameters: [JSONValue] = []
   /// The schema of the body, with its media types.
   var body: (schema: JSONValue, types: [String])?
-  /// The answers that are no problems, by their status.
+  /// The successful answers, by status.
   let answers: [(status: Int, answer: JSONValue)]
-  /// The statuses of the problems that it may be answered with, besides those that every request may.
+  /// The statuses of possible problems, besides those of every request.
   var problems: [Int] = []
-  /// Whether it takes a token.
+  /// Whether it needs a token.
   var isSecured = true
 
   var json: JSONValue {
@@ -92,7 +92,7 @@ struct OpenAPIOperation {
     return .object(members)
   }
 
-  /// An answer with JSON.
+  /// A JSON answer.
   static func answer(_ status: Int, _ description: String, _ schema: JSONValue, headers: [OpenAPIHeader] = [])
     -> (
       Int, JSONValue

@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastService
 
-/// A parameter that several operations have.
+/// A parameter that several operations share.
 enum OpenAPIParameter: String, CaseIterable {
   case id
   case zone
@@ -14,13 +14,13 @@ enum OpenAPIParameter: String, CaseIterable {
   case ifModifiedSince
   case manipulation
 
-  /// All of them, as components.
+  /// All shared parameters, as components.
   static var shared: [(name: String, json: JSONValue)] { allCases.map { ($0.rawValue, $0.json) } }
 
   /// A reference to it.
   var reference: JSONValue { ["$ref": .string("#/components/parameters/\(rawValue)")] }
 
-  /// The request ids that writes take.
+  /// The parameters for request ids, which writes accept.
   static var requestIDs: [JSONValue] { [requestID.reference, idempotencyKey.reference] }
 
   private var json: JSONValue {
@@ -59,7 +59,7 @@ enum OpenAPIParameter: String, CaseIterable {
 
   private static let key: JSONValue = ["type": "string", "pattern": "^[!-~]{1,128}$"]
 
-  /// A parameter.
+  /// Creates a parameter.
   static func make(
     _ name: String, in place: String, _ description: String, isRequired: Bool? = nil,
     _ schema: JSONValue,

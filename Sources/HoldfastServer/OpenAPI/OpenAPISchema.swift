@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastService
 
-/// The JSON Schemas of what goes over the wire (JSON Schema 2020-12).
+/// The JSON Schemas of requests and answers (JSON Schema 2020-12).
 struct OpenAPISchema {
   let schema: SyncSchema
 
@@ -15,14 +15,14 @@ struct OpenAPISchema {
 
   private static let identifier: JSONValue = ["type": "string", "minLength": 1, "maxLength": 64]
   private static let counter: JSONValue = ["type": "integer", "format": "int64", "minimum": 1]
-  /// Ids that a create takes.
+  /// The ids that a create accepts.
   static let newIdentifier: JSONValue = [
     "type": "string", "pattern": "^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$",
   ]
-  /// The rev that an update is based on.
+  /// The `rev` that an update is based on.
   static let base: JSONValue = ["type": "integer", "format": "int64", "minimum": 0]
 
-  /// A rev, or the content of an ETag.
+  /// A `rev`, or the content of an ETag.
   static let condition: JSONValue = ["anyOf": [base, ["type": "string"]]]
 
   static func object(_ properties: [JSONValue.Member], required: [String] = [], isOpen: Bool = false)
@@ -177,7 +177,7 @@ struct OpenAPISchema {
     return [.init("\(table.name)_update", one), .init("\(table.name)_updates", bulk(of: item))]
   }
 
-  /// What an update gives a column: a value, or what to add to the one that is there.
+  /// The value of a column in an update: a new value, or an increment of the current one.
   private func increment(of column: ColumnSchema, or value: JSONValue) -> JSONValue {
     let texts = Self.list(["type": "string"])
     switch column.policy {
@@ -189,7 +189,7 @@ struct OpenAPISchema {
     }
   }
 
-  /// The bodies that choose from a conflict.
+  /// The bodies that resolve a conflict.
   private func choices(of table: TableSchema) -> [JSONValue.Member] {
     let column = table.columns.filter { $0.name == TableSchema.resolutionColumn }.map {
       JSONValue.Member($0.name, value(of: $0))
@@ -202,14 +202,14 @@ struct OpenAPISchema {
     ]
   }
 
-  /// Many at once. One of another form gets a result that says so, and the others stand.
+  /// The body of a bulk request. An item of another form is valid too, and gets a problem as its result.
   private func bulk(of item: JSONValue) -> JSONValue {
     let items = Self.list(["anyOf": [item, [:]]], atLeast: 1, atMost: 1000)
     return Self.object(
       [.init("records", items), .init("atomic", ["type": "boolean"])], required: ["records"])
   }
 
-  /// What a write takes for a column: a position may be said by a place in the list.
+  /// The value of a column in a write. A position can also be given relative to a neighbour or an end of the list.
   private func given(to column: ColumnSchema) -> JSONValue {
     if column.type != .position { return value(of: column) }
     let places = ["after", "before"].map { name in

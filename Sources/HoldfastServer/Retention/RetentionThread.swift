@@ -2,15 +2,15 @@ import HoldfastConcurrency
 import HoldfastHTTP
 import HoldfastService
 
-/// The thread that makes passes over what may be purged, as long as the server runs; docs/RETENTION.md, section 2.
+/// The thread that runs retention passes; docs/RETENTION.md, section 2.
 ///
-/// @unchecked Sendable: `isDue` is touched under the lock alone.
+/// @unchecked Sendable: `isDue` is accessed only with the lock held.
 final class RetentionThread: @unchecked Sendable {
-  /// When the first pass begins, and how long after a pass the next.
+  /// The time before the first pass, and between two passes.
   private static let (first, interval) = (Duration.seconds(60), Duration.seconds(300))
 
   private let thread = BackgroundThread()
-  /// Whether the next pass is not to be waited for.
+  /// Whether the next pass begins immediately.
   private var isDue = false
 
   /// Starts the thread.
@@ -47,7 +47,7 @@ final class RetentionThread: @unchecked Sendable {
     }
   }
 
-  /// Begins the next pass at once.
+  /// Begins the next pass immediately.
   func wake() {
     thread.lock.hold {
       isDue = true
@@ -55,7 +55,7 @@ final class RetentionThread: @unchecked Sendable {
     }
   }
 
-  /// Ends the thread, after the command that is done now; once.
+  /// Stops the thread after the current command. Call it once.
   func stop() { thread.stop() }
 
   private struct Stopped: Error {}
@@ -74,9 +74,9 @@ final class RetentionThread: @unchecked Sendable {
       pause: { [self] in if !sleep($0) { throw Stopped() } })
   }
 
-  /// Lets time go by; false when the thread is to end.
+  /// Sleeps; false when the thread must stop.
   ///
-  /// - Parameter isWoken: whether a pass that is due ends it.
+  /// - Parameter isWoken: whether `wake` ends the sleep.
   private func sleep(_ duration: Duration, isWoken: Bool = false) -> Bool {
     let end = MonotonicTime.exact + duration
     let isOver: Void? = thread.next {

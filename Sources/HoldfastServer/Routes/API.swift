@@ -5,38 +5,38 @@ import HoldfastSQLite
 import HoldfastService
 import Synchronization
 
-/// The addresses of PROTOCOL.md: turns a request into the next step. Used by all HTTP threads at once.
+/// The endpoints of PROTOCOL.md: turns a request into its next step. Shared by all HTTP threads.
 final class API: Sendable {
   let schema: SyncSchema
   let environment: ServerEnvironment
   let clock: ServiceClock
   let database: any ServerDatabase
   let operations: OperationReader
-  /// Writes records as REST shows them.
+  /// Encodes records for REST.
   let records: RecordWriter
-  /// Nil where there is no disk for them.
+  /// Nil if no folder is available.
   let snapshots: Snapshots?
-  /// Devices that were seen lately.
+  /// A cache of recently seen devices.
   let keys: DeviceKeys
   let log: @Sendable (String) -> Void
-  /// Who may call from a browser.
+  /// The origins that may call from a browser.
   let crossOrigin: CrossOrigin
   /// Counts wrong passwords.
   let guesses: Guesses
-  /// Whether anybody may make an account with a password.
+  /// Whether anyone may create an account with a password.
   let allowsSignUp: Bool
   let signUps: RateCount
   let signIns: RateCount
   let lookUps: RateCount
-  /// Checks the JWTs of an identity provider; nil where there is none.
+  /// Checks the JWTs of the identity provider; nil without one.
   let provider: IdentityProvider?
-  /// What a password is verified against when there is no account of the name.
+  /// The hash that a password is verified against if no account has the name.
   let decoy: String
   private let schemaAnswer: HTTPResponse
   private let schemaWords: SchemaWords
   private let openAPIAnswer: Lazy<HTTPResponse>
   private let isStopping = Atomic<Bool>(false)
-  /// How many ids of results wait to be kept, and how many may.
+  /// The number of query-result ids that wait to be stored, and its limit.
   let waitingIDs = Atomic<Int>(0)
   static let waitingIDLimit = 2_000_000
 
@@ -53,7 +53,7 @@ final class API: Sendable {
     self.log = log
     self.crossOrigin = crossOrigin
     self.provider = provider
-    // Else a name may be taken before the provider's person comes.
+    // Otherwise anyone could take the account name of a user of the provider.
     self.allowsSignUp = allowsSignUp ?? (provider == nil)
     guesses = Guesses(limit: guessLimit)
     signUps = RateCount(limit: environment.limits.signUpsInHour, of: "sign-ups from an address")
@@ -69,10 +69,10 @@ final class API: Sendable {
     decoy = environment.passwords.hash(makeToken(random: environment.random)) ?? ""
   }
 
-  /// From now on the server is not ready.
+  /// Makes `/readyz` answer 503.
   func stop() { isStopping.store(true, ordering: .releasing) }
 
-  /// Lends a reader for the time that `body` runs.
+  /// Runs `body` with a reader of the database.
   func read<Result>(_ body: (SyncAnswers) throws -> Result) throws -> Result {
     try database.read { store in
       try body(
@@ -87,7 +87,7 @@ final class API: Sendable {
     (try? Address(of: request, in: schema))?.isImmediate ?? true
   }
 
-  /// Decides what to do with a request.
+  /// Handles a request: returns its answer or its next step.
   func handle(_ request: HTTPRequest) -> Step {
     do {
       let step = try Authentication(api: self).introduction(of: request) ?? route(request)
@@ -103,12 +103,12 @@ final class API: Sendable {
     }
   }
 
-  /// Whose turn a request takes.
+  /// The client whose share of the queues a request uses.
   func client(of request: HTTPRequest) -> Client {
     guard let text = try? bearerText(of: request) else { return .address(request.remoteAddress) }
     let hash = TokenHash(of: text)
     if let key = keys[hash] { return .user(key.user) }
-    // A program of a team may send for many people from one address.
+    // A service of the team may send JWTs of many users from one address.
     return provider != nil && JWT.isMeant(by: text) ? .token(hash) : .address(request.remoteAddress)
   }
 
@@ -126,12 +126,12 @@ final class API: Sendable {
       return .answer(crossOrigin.options(request, methods: methods.joined(separator: ", ")))
     }
     if !request.accepts(address.mediaType) { throw Problem(.notAcceptable, address.mediaType) }
-    // What has no content of its own is left out on the way.
+    // HEAD is handled as GET; the HTTP layer omits the body.
     if request.method == "HEAD" { request.method = "GET" }
     return try step(for: request, at: address, isHead: received.method == "HEAD")
   }
 
-  /// What an address does with a request that it takes.
+  /// Handles a request at an address that supports its method.
   private func step(for request: HTTPRequest, at address: Address, isHead: Bool) throws -> Step {
     let (accounts, devices, sharing) = (
       AccountRoutes(api: self), DeviceRoutes(api: self), SharingRoutes(api: self)
@@ -201,13 +201,13 @@ final class API: Sendable {
     return .write(.probe) { result in
       switch result {
       case .success: .json(Array("{\"status\":\"ready\"}".utf8))
-      // Whatever keeps it from writing, it is not ready: 503.
+      // 503, whatever the reason for the failed write.
       case .failure(let problem): .problem(Problem(.busy, problem.code.title, retryAfter: 5))
       }
     }
   }
 
-  /// What stays as it is as long as the server runs, and anybody may know.
+  /// A public answer that is constant while the server runs.
   private static func constant(_ body: [UInt8]) -> HTTPResponse {
     HTTPResponse(
       status: 200,
@@ -217,17 +217,16 @@ final class API: Sendable {
       ], body: body)
   }
 
-  // MARK: Shared by all addresses
+  // MARK: Shared by all endpoints
 
-  /// What a request is answered with that failed. Who sent it comes before what was wrong with it; that its body is no JSON, before what the JSON
-  /// lacks: whatever was found first.
+  /// The problem of a failed request, by precedence: a missing or invalid token, then malformed JSON, then the error itself.
   func problem(of error: any Error, in request: HTTPRequest) -> Problem {
     let problem = problem(of: error)
     guard (400..<500).contains(problem.code.status), problem.code.status != 401 else { return problem }
     do {
       if Authentication(api: self).takesToken(request) { try read { _ = try anyDevice(of: request, $0) } }
       if [400, 422].contains(problem.code.status), problem.code != .malformedJSON, !request.body.isEmpty {
-        // Deeper than any body may be: how deep it is was looked at.
+        // Deeper than any valid body. The depth was checked before.
         try JSONReader.read(request.body, maximumDepth: 128) { try $0.skipValue() }
       }
     } catch let error as JSONError { return Problem(.malformedJSON, error.description) } catch {
@@ -236,7 +235,7 @@ final class API: Sendable {
     return problem
   }
 
-  /// What a request is answered with that failed.
+  /// The problem for an error.
   func problem(of error: any Error) -> Problem {
     if let problem = error as? Problem { return problem }
     if (error as? SQLiteError)?.code.primary == .full { return Problem(.storageFull) }
@@ -247,7 +246,7 @@ final class API: Sendable {
     return database.isUnavailable(error) ? Problem(.busy, retryAfter: 5) : Problem(.internalError)
   }
 
-  /// The device that sends the request, with the token of a session: programs have others, which are not taken here.
+  /// The device that sends the request, with a session token. Service tokens and JWTs are refused.
   ///
   /// - Throws: `Problem`: `tokenMissing`, `tokenInvalid` or `tokenLimited`.
   func device(of request: HTTPRequest, _ reader: SyncAnswers) throws -> KnownDevice {
@@ -256,7 +255,7 @@ final class API: Sendable {
     return device
   }
 
-  /// Who sends a request of REST, and all that the token lets be read.
+  /// The sender of a REST request, and a reader limited to the token's scope.
   ///
   /// - Throws: `Problem`: `tokenMissing` or `tokenInvalid`.
   func sender(of request: HTTPRequest, _ reader: SyncAnswers) throws -> (
@@ -267,7 +266,7 @@ final class API: Sendable {
     return (key, ScopedReader(reader.store, scope, schema))
   }
 
-  /// The device of the request's token, whatever that may be used for.
+  /// The device of the request's token, of any kind.
   func anyDevice(of request: HTTPRequest, _ reader: SyncAnswers) throws -> KnownDevice {
     let bearer = try Authentication(api: self).bearer(of: request)
     guard var device = try reader.store.device(bearer.hash) else {
@@ -286,7 +285,7 @@ final class API: Sendable {
     return device
   }
 
-  /// What a request of REST is to be written with. The writer looks at the device again.
+  /// The device key for the writes of a REST request. The writer checks the device again.
   func writer(of request: HTTPRequest) throws -> DeviceKey {
     let bearer = try Authentication(api: self).bearer(of: request)
     guard var key = keys[bearer.hash] else {
@@ -296,10 +295,10 @@ final class API: Sendable {
     return key
   }
 
-  /// The text behind `Bearer`.
+  /// The text after `Bearer`.
   func bearerText(of request: HTTPRequest) throws(Problem) -> Substring {
     guard let header = request.headers["Authorization"] else { throw Problem(.tokenMissing) }
-    // By bytes: this is done for every request. A letter with bit 5 set is lower-case.
+    // Compared by bytes for speed, as it runs for every request. Setting bit 5 lower-cases a letter.
     let scheme = "bearer ".utf8
     guard header.utf8.count > scheme.count, zip(header.utf8, scheme).allSatisfy({ $0 | 0x20 == $1 }) else {
       throw Problem(.tokenMissing)
@@ -307,9 +306,9 @@ final class API: Sendable {
     return Substring(header.utf8.dropFirst(scheme.count))
   }
 
-  /// Checks that a body says that it is JSON.
+  /// Checks that the content type of a body is JSON.
   ///
-  /// - Parameter orPatch: whether it may say that it is a merge patch, too.
+  /// - Parameter orPatch: whether a JSON merge patch is valid too.
   /// - Throws: `Problem.unsupportedMediaType`.
   func requireJSON(_ request: HTTPRequest, orPatch: Bool = false) throws(Problem) {
     guard let type = request.headers["Content-Type"] else { throw Problem(.unsupportedMediaType) }
@@ -319,7 +318,7 @@ final class API: Sendable {
     if essence != "application/json" { throw Problem(.unsupportedMediaType) }
   }
 
-  /// The answer to what has nothing to say but that it is done.
+  /// The 204 answer to a successful write without content.
   @Sendable static func done(_ result: Result<Outcome, Problem>) -> HTTPResponse {
     switch result {
     case .success: .empty(status: 204)

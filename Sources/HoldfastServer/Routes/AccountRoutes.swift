@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastService
 
-/// The addresses of accounts and sessions: PROTOCOL.md, section 2.
+/// The endpoints of accounts and sessions: PROTOCOL.md, section 2.
 struct AccountRoutes {
   let api: API
 
@@ -15,7 +15,7 @@ struct AccountRoutes {
     try Credentials.checkNewPassword(password)
     let address = IPAddress(request.remoteAddress)?.network ?? request.remoteAddress
     try api.signUps.take(address, at: api.environment.measured())
-    // A name that is taken costs no hash.
+    // A taken name is refused before the expensive hash.
     if try api.read({ try $0.store.account(name) }) != nil { throw Problem(.nameTaken) }
     return .signUp { [self] in
       guard let hash = api.environment.passwords.hash(password) else {
@@ -27,7 +27,7 @@ struct AccountRoutes {
     }
   }
 
-  /// `POST /v1/sessions`. An unknown name costs as much as a wrong password.
+  /// `POST /v1/sessions`. An unknown name takes as long as a wrong password.
   func signIn(_ request: HTTPRequest) throws -> Step {
     try api.requireJSON(request)
     let credentials = try Credentials(body: request.body, allowsDeviceID: true)
@@ -53,7 +53,7 @@ struct AccountRoutes {
     }
   }
 
-  /// `GET /v1/users?name=NAME`: whom sharing with a name reaches.
+  /// `GET /v1/users?name=NAME`: the user with a name, for sharing.
   func lookUp(_ request: HTTPRequest) throws -> Step {
     try api.read { reader in
       let user = try api.device(of: request, reader).key.user
@@ -73,9 +73,9 @@ struct AccountRoutes {
     }
   }
 
-  /// Compares a password with a stored one, if there is one; else it takes as long.
+  /// Verifies a password. Without a stored one it takes as long.
   ///
-  /// - Returns: the stored one.
+  /// - Returns: the stored password hash.
   /// - Throws: `Problem.credentialsWrong`.
   private func verify(
     _ password: String, against stored: String?, _ attempt: Guesses.Attempt
@@ -122,7 +122,7 @@ struct AccountRoutes {
     try api.requireJSON(request)
     let password = try readText("password", of: request.body)
     guard let account else { throw Problem(.tokenInvalid) }
-    // Who is a provider's has none to show.
+    // A user of the identity provider has no password.
     if account.password.isEmpty { return .write(.erase(key, password: ""), API.done) }
     guard let password else { throw Problem(.invalidRequest, "password is missing.") }
     let attempt = try api.guesses.begin(

@@ -2,29 +2,29 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastService
 
-/// An address of the protocol: what stands at a path.
+/// An endpoint of the protocol.
 enum Address: Equatable {
   case sync
   case accounts
   case sessions
   case currentSession
   case devices
-  /// The user of a name.
+  /// The user with the name in the query.
   case users
   /// The device of this id.
   case device(String)
-  /// The user's own.
+  /// The user's own account.
   case account
   case password
-  /// What the user may read, as JSON Lines, or one table by its index, as CSV.
+  /// The records that the user may read, as JSON Lines, or one table by its index, as CSV.
   case export(table: Int?)
   case events
   /// The records of a table, by its index in the schema.
   case records(table: Int)
   case record(table: Int, id: String)
-  /// Where a record is restored.
+  /// Restores a record.
   case restoration(table: Int, id: String)
-  /// Where a value of a conflict is taken.
+  /// Resolves a conflict with one of its values.
   case resolution(id: String)
   case batch
   case schema
@@ -40,14 +40,14 @@ enum Address: Equatable {
   case invitation(String, id: String)
   case acceptance
   case invitationLook
-  /// The memberships that wait for the user's word.
+  /// The memberships that wait for the user's consent.
   case memberships
-  /// One of them, by its id.
+  /// A membership by its id.
   case membership(String)
   case membershipAcceptance(String)
   /// The user's own membership of the zone of this name.
   case ownMembership(String)
-  /// What names the zone of this name as a group.
+  /// The zones that use the zone of this name as a group of members.
   case grants(String)
   case grant(String, id: String)
   /// The users whom the user has blocked.
@@ -56,9 +56,9 @@ enum Address: Equatable {
   /// The changes of the zone of this name.
   case changes(String)
 
-  /// What a request goes to.
+  /// The endpoint of a request.
   ///
-  /// - Throws: `Problem.notFound` when there is nothing.
+  /// - Throws: `Problem.notFound` if there is none.
   init(of request: HTTPRequest, in schema: SyncSchema) throws(Problem) {
     guard let parts = request.pathParts else { throw Problem(.notFound) }
     if parts.count > 2, parts[0] == "v1", parts[1] == "tables" {
@@ -91,9 +91,9 @@ enum Address: Equatable {
     }
   }
 
-  /// The address that ends with a name, or has one in the middle.
+  /// An endpoint whose path contains a name.
   private static func named(_ parts: [String], _ schema: SyncSchema) throws(Problem) -> Address {
-    // Nothing has U+0000 in its name: PostgreSQL's texts can't.
+    // No name contains U+0000, which PostgreSQL can't store.
     if parts.contains(where: { $0.utf8.contains(0) }) { throw Problem(.notFound) }
     if parts.count == 3, parts[0] == "v1", !parts[2].isEmpty {
       switch parts[1] {
@@ -127,7 +127,7 @@ enum Address: Equatable {
     }
   }
 
-  /// The address of what is behind `/v1/tables/`.
+  /// An endpoint below `/v1/tables/`.
   private static func inTables(_ parts: ArraySlice<String>, _ schema: SyncSchema) throws(Problem) -> Address {
     guard let name = parts.first, let table = schema.index(called: name) else {
       throw Problem(.notFound, "The schema has no table \((parts.first ?? "").prefix(64)).")
@@ -143,7 +143,7 @@ enum Address: Equatable {
     throw Problem(.notFound)
   }
 
-  /// What may be done here, besides `HEAD` and `OPTIONS`.
+  /// The methods of the endpoint, without `HEAD` and `OPTIONS`.
   private func actions(in schema: SyncSchema) -> [String] {
     switch self {
     case .sync, .accounts, .batch, .resolution, .acceptance, .membershipAcceptance, .invitationLook: ["POST"]
@@ -165,7 +165,7 @@ enum Address: Equatable {
     if case .restoration = self { [] } else { ["GET"] }
   }
 
-  /// Of conflicts, which people read and choose from.
+  /// The methods of conflicts, which clients only read and resolve.
   private var choosing: [String] {
     if case .restoration = self { [] } else { ["GET", "PATCH"] }
   }
@@ -178,7 +178,7 @@ enum Address: Equatable {
     }
   }
 
-  /// The methods of the address. `HEAD` goes with `GET`, but for the stream of events, which has no end.
+  /// All methods of the endpoint. Every `GET` has a `HEAD`, except the endless event stream.
   func methods(in schema: SyncSchema) -> [String] {
     let actions = actions(in: schema)
     return actions + (actions.contains("GET") && self != .events ? ["HEAD"] : []) + ["OPTIONS"]

@@ -2,26 +2,26 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastService
 
-/// What is known of a request by its head, before any of its content is read.
+/// The decision on a request by its head, before its body is read.
 enum Admission: Sendable {
   case admitted(maximumBodyBytes: Int)
   case refused(HTTPResponse)
-  /// Takes as long as the answer of somebody else's server.
+  /// Requires a fetch from the identity provider first.
   case fetch(@Sendable () -> Admission)
 }
 
 extension Authentication {
-  /// How large the content of somebody may be who has no token yet: names, passwords and JWTs.
+  /// The maximum body size of a request without a token: names, passwords and JWTs.
   static let strangerBodyLimit = 16 << 10
 
-  /// Whether the head alone says that the content may be read, without the database: its device was seen lately.
+  /// Whether `admission` needs no database: the request needs no token, or its device is in the cache.
   func isKnown(_ head: HTTPRequest) -> Bool {
     guard takesToken(head) else { return true }
     return (try? bearer(of: head)).map { api.keys[$0.hash] != nil } ?? true
   }
 
-  /// Decides whether a request's content is read: of what has an address and a method, and of whom a token is good. Anybody else costs what a
-  /// head costs.
+  /// Decides whether to read a request's body: the endpoint and method must exist, and the token must be valid. A refused request costs
+  /// only its head.
   func admission(of head: HTTPRequest) -> Admission {
     do {
       let address = try Address(of: head, in: api.schema)
@@ -38,7 +38,7 @@ extension Authentication {
             provider.ask(at: api.environment.now())
             return admission(of: head)
           }
-        // Its device may be made when the request is whole.
+        // The device may be created when the request is complete.
         case .good: return .admitted(maximumBodyBytes: .max)
         }
       }

@@ -2,19 +2,19 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastService
 
-/// Who a request is from, and what is read of it before that is known.
+/// Identifies the sender of a request.
 struct Authentication {
   let api: API
 
-  /// What a request carries to prove who it is from.
+  /// The identity that a request's Authorization field claims.
   struct Bearer {
-    /// The hash of the device's token. Of a JWT: of the device that it stands for.
+    /// The hash of the session token. For a JWT: the key of the device that stands for its identity.
     let hash: TokenHash
-    /// Of a JWT: when it was issued, in milliseconds since 1970, 0 when it does not say.
+    /// The issue time of a JWT, in milliseconds since 1970, 0 if absent; nil for a session token.
     var issuedAt: Int64?
   }
 
-  /// - Throws: `Problem`: `tokenMissing`, or `tokenInvalid` for a JWT that is not good.
+  /// - Throws: `Problem`: `tokenMissing`, or `tokenInvalid` for an invalid JWT.
   func bearer(of request: HTTPRequest) throws(Problem) -> Bearer {
     let text = try api.bearerText(of: request)
     guard let provider = api.provider, JWT.isMeant(by: text) else { return Bearer(hash: TokenHash(of: text)) }
@@ -24,8 +24,7 @@ struct Authentication {
     return Bearer(hash: claims.deviceToken, issuedAt: claims.issuedAt)
   }
 
-  /// Whether a request is of somebody. Who makes an account, signs in or looks at an invitation need not be anybody, whatever token comes along:
-  /// it may be one whose time is over.
+  /// Whether a request needs a token. Sign-up, sign-in and a look at an invitation ignore any token, which may have expired.
   func takesToken(_ request: HTTPRequest) -> Bool {
     guard let address = try? Address(of: request, in: api.schema) else { return false }
     return takesToken(request, at: address)
@@ -36,7 +35,7 @@ struct Authentication {
     return request.method != "POST" || ![.accounts, .sessions, .invitationLook].contains(address)
   }
 
-  /// What has to be done first for a request with a JWT: to ask for the provider's keys, or to make a device for it; nil for all others.
+  /// The step that a request with a JWT needs first: a fetch of the provider's keys, or the creation of its device. Nil for other requests.
   func introduction(of request: HTTPRequest) throws -> Step? {
     guard let provider = api.provider, let text = try? api.bearerText(of: request), JWT.isMeant(by: text),
       takesToken(request)
@@ -56,14 +55,14 @@ struct Authentication {
         identity: claims.identity, name: claims.name, device: nil, session: nil, deviceName: claims.client,
         token: hash, isForTokens: true)
       return .first(.signInByProvider(signIn)) { [self] result in
-        // Another request may have made it at the same moment: then it is there.
+        // If a concurrent request created the device, this command succeeds too.
         if case .failure(let problem) = result { return .problem(problem) }
         do { return try api.route(request) } catch { return .problem(api.problem(of: error, in: request)) }
       }
     }
   }
 
-  /// `POST /v1/sessions` with a JWT in place of name and password.
+  /// `POST /v1/sessions` with a JWT instead of name and password.
   func signIn(_ token: String, _ device: String, _ credentials: Credentials) throws -> Step {
     guard let provider = api.provider else {
       throw Problem(.invalidRequest, "This server has no identity provider: sign in with name and password.")

@@ -2,15 +2,15 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastService
 
-/// Which web pages may call the server from a browser (the Fetch standard, section 3.2): none, unless the operator names their origins. Tokens
-/// are sent by the page itself, so there are no cookies to be had.
+/// The CORS policy (the Fetch standard, section 3.2): no web page may call the server unless the operator allows its origin. Pages send
+/// tokens themselves, so there are no cookies to steal.
 struct CrossOrigin: Sendable {
   /// Origins such as `https://app.example.org`, or `*`.
   let allowed: TextSet
 
-  /// What is added to every answer, to a page and to whoever else: a cache must know that they differ.
+  /// The CORS headers of any answer. `Vary` is present even without an origin, because caches must store the answers separately.
   ///
-  /// - Parameter fields: those of the request.
+  /// - Parameter fields: the header fields of the request.
   func headers(of fields: HTTPHeaders) -> [(name: String, value: String)] {
     if allowed.isEmpty { return [] }
     guard let origin = origin(of: fields) else { return [("Vary", "Origin")] }
@@ -23,7 +23,7 @@ struct CrossOrigin: Sendable {
     ]
   }
 
-  /// Answers `OPTIONS`, with what a browser asks before it lets a page send a request.
+  /// Answers `OPTIONS`, including the preflight request of a browser.
   func options(_ request: HTTPRequest, methods: String) -> HTTPResponse {
     var response = HTTPResponse.empty(status: 204)
     response.headers.append(("Allow", methods))

@@ -2,10 +2,10 @@ import HoldfastConcurrency
 import HoldfastHTTP
 import HoldfastService
 
-/// The devices of tokens that were seen lately: a token is that of one device as long as it is good, so a request that writes, and is looked at again by
-/// the writer, need not be looked up before.
+/// A cache from tokens to devices. A valid token always belongs to the same device. So a write needs no lookup here, as the writer checks
+/// the device again.
 ///
-/// @unchecked Sendable: touched under the lock alone.
+/// @unchecked Sendable: accessed only with the lock held.
 final class DeviceKeys: @unchecked Sendable {
   private static let limit = 50_000
 
@@ -13,21 +13,21 @@ final class DeviceKeys: @unchecked Sendable {
   private let lock = Lock()
   private var keys: [TokenHash: (key: DeviceKey, end: Int64)] = [:]
 
-  /// - Parameter measured: the time as it is measured, in milliseconds.
+  /// - Parameter measured: a monotonic clock in milliseconds.
   init(_ measured: @escaping @Sendable () -> Int64) { self.measured = measured }
 
-  /// The device of a token, if it was seen, and the session is not known to have ended.
+  /// The cached device of a token; nil if unknown, or if its session may have ended.
   subscript(token: TokenHash) -> DeviceKey? {
     let now = measured()
     return lock.hold { keys[token].flatMap { now < $0.end ? $0.key : nil } }
   }
 
-  /// Removes a token that is not good any more: a JWT may be taken for somebody else's, when its user was erased.
+  /// Removes an invalid token. The key of a JWT can pass to another device after its user is erased.
   func remove(_ token: TokenHash) { lock.hold { keys[token] = nil } }
 
-  /// Remembers the device of a token.
+  /// Caches the device of a token.
   ///
-  /// - Parameter rest: after how many milliseconds it is to be looked up again.
+  /// - Parameter rest: the lifetime of the entry in milliseconds.
   func insert(_ key: DeviceKey, for rest: Int64) {
     let end = measured() + rest
     lock.hold {

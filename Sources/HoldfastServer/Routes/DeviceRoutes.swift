@@ -2,14 +2,14 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastService
 
-/// The addresses of a user's devices.
+/// The endpoints of a user's devices.
 struct DeviceRoutes {
   let api: API
 
-  /// How many devices are listed.
+  /// The maximum number of devices in the list.
   private static let deviceLimit = 1000
 
-  /// `GET /v1/devices`: those of the token's user, seen last first.
+  /// `GET /v1/devices`: the devices of the token's user, most recently seen first.
   func devices(_ request: HTTPRequest) throws -> Step {
     try api.read { reader in
       let own = try api.device(of: request, reader).key
@@ -44,12 +44,12 @@ struct DeviceRoutes {
     writer.endObject()
   }
 
-  /// When the server made an id, which is a UUIDv7: RFC 9562, section 5.7.
+  /// The time at which an id was created, as stored in a UUIDv7: RFC 9562, section 5.7.
   private static func time(ofID id: String) -> Int64 {
     Int64(id.prefix(13).filter { $0 != "-" }, radix: 16) ?? 0
   }
 
-  /// `POST /v1/devices`: one more device for the user of the token.
+  /// `POST /v1/devices`: creates another device of the token's user.
   func copyDevice(_ request: HTTPRequest) throws -> Step {
     let known = try api.read { try api.device(of: request, $0) }
     try api.requireJSON(request)
@@ -66,7 +66,7 @@ struct DeviceRoutes {
     .write(.revoke(try api.read { try api.device(of: request, $0).key }, device: id), API.done)
   }
 
-  /// `DELETE /v1/sessions`: all others of the user.
+  /// `DELETE /v1/sessions`: ends all other sessions of the user.
   func endOtherSessions(_ request: HTTPRequest) throws -> Step {
     .write(.revokeOthers(try api.read { try api.device(of: request, $0).key }), API.done)
   }

@@ -9,13 +9,12 @@ struct EventRoutes {
   /// `GET /v1/events`.
   func events(_ request: HTTPRequest) throws -> Step {
     let key = try api.read { try api.sender(of: request, $0).key }
-    // Whether a JWT is still good can't be asked with each event.
+    // A stream outlives a JWT: its expiry can't be checked with each event.
     if case .provider = key.use { throw Problem(.tokenLimited, "Begin a session for a stream.") }
     return .events(key, lastEventID: request.headers["Last-Event-ID"])
   }
 
-  /// The device of a token and its zones; nil when the token is no longer good, or nothing can be read: the device comes
-  /// again.
+  /// The device of a token and its visible zones. Nil if the token is no longer valid or the read fails; the device then reconnects.
   func listener(_ token: TokenHash) -> EventHub.Listener? {
     do {
       return try api.read { reader in

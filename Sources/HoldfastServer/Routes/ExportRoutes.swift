@@ -2,13 +2,13 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastService
 
-/// The address of an export: docs/EXPORT-AND-ERASURE.md.
+/// The endpoint of exports: docs/EXPORT-AND-ERASURE.md.
 struct ExportRoutes {
   let api: API
 
   /// `GET /v1/account/export`: docs/EXPORT-AND-ERASURE.md.
   ///
-  /// - Parameter table: the index of the table that is wanted as CSV; nil for all tables, as JSON Lines.
+  /// - Parameter table: the index of the table to export as CSV; nil for all tables as JSON Lines.
   func export(_ request: HTTPRequest, table: Int?) throws -> Step {
     let parameters = try QueryParameters(request)
     try parameters.requireOnly("after")

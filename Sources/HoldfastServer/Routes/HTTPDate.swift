@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastService
 
-/// Dates of HTTP (RFC 9110, section 5.6.7), as the server writes them: `Sun, 06 Nov 1994 08:49:37 GMT`. The obsolete forms are not read: what
-/// comes back is what was sent.
+/// HTTP dates (RFC 9110, section 5.6.7) in the preferred form: `Sun, 06 Nov 1994 08:49:37 GMT`. Obsolete forms are not parsed, because
+/// clients return the server's own dates.
 enum HTTPDate {
   private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
   private static let months = [
@@ -11,7 +11,7 @@ enum HTTPDate {
   /// The last second of the year 9999.
   private static let last: Int64 = 253_402_300_799
 
-  /// The date so many seconds after the beginning of 1970; nil when no date says it.
+  /// The date of a number of seconds since 1970; nil if out of range.
   static func text(seconds: Int64) -> String? {
     guard (0...last).contains(seconds) else { return nil }
     let parts = Timestamp.text(milliseconds: seconds * 1000).split { "-T.".contains($0) }
@@ -20,7 +20,7 @@ enum HTTPDate {
     return "\(day), \(parts[2]) \(months[month - 1]) \(parts[0]) \(parts[3]) GMT"
   }
 
-  /// The seconds of a date, or nil when the text is not exactly one.
+  /// Parses a date into seconds since 1970; nil for any other text.
   static func seconds(_ text: String) -> Int64? {
     let parts = text.split(separator: " ", omittingEmptySubsequences: false)
     guard parts.count == 6, let month = months.firstIndex(of: String(parts[2])) else { return nil }

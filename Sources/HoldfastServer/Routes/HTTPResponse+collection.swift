@@ -2,11 +2,11 @@ import HoldfastHTTP
 import HoldfastService
 
 extension HTTPResponse {
-  /// What a read is told besides its content: how to ask again.
+  /// The validators of a read, which clients send back in conditional requests.
   struct Validators {
-    /// The text of the ETag, without quotes.
+    /// The ETag without quotes.
     let tag: String
-    /// The seconds of the Last-Modified; nil for what has none.
+    /// Last-Modified in seconds; nil if the resource has none.
     var seconds: Int64?
 
     fileprivate var headers: [(name: String, value: String)] {
@@ -16,9 +16,9 @@ extension HTTPResponse {
     }
   }
 
-  /// The content of a read, which may be kept if it is asked about before each use.
+  /// The content of a read. Caches must revalidate it before each use.
   ///
-  /// - Parameter next: the address of the next page, where there is one.
+  /// - Parameter next: the URL of the next page; nil if there is none.
   static func content(_ body: [UInt8], _ validators: Validators, next: String? = nil) -> HTTPResponse {
     var headers = validators.headers
     headers += [("Content-Type", "application/json"), ("Cache-Control", "private, no-cache")]
@@ -26,14 +26,14 @@ extension HTTPResponse {
     return HTTPResponse(status: 200, headers: headers, body: body)
   }
 
-  /// The sender has it already.
+  /// A 304 answer: the client's copy is current.
   static func notModified(_ validators: Validators) -> HTTPResponse {
     HTTPResponse(status: 304, headers: validators.headers + [("Cache-Control", "private, no-cache")])
   }
 
-  /// What has changed.
+  /// The changes since the client's copy.
   ///
-  /// - Parameter isFeed: whether it was asked for as RFC 3229 has it.
+  /// - Parameter isFeed: whether the client asked for a delta according to RFC 3229.
   static func delta(_ body: [UInt8], _ validators: Validators, isFeed: Bool) -> HTTPResponse {
     var headers = validators.headers
     headers += [("Content-Type", "application/json"), ("Cache-Control", "no-store")]

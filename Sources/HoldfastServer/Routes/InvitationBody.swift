@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastService
 
-/// The body of `POST /v1/zones/{zone}/invitations`, read and checked: `{"role", "expires_in", "uses"}`.
+/// The parsed body of `POST /v1/zones/{zone}/invitations`: `{"role", "expires_in", "uses"}`.
 struct InvitationBody {
   let role: Role
   /// In seconds.

@@ -2,15 +2,15 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastService
 
-/// What a GET says of the state that its sender has: RFC 9110, section 13.1.
+/// The preconditions of a GET: RFC 9110, section 13.1.
 struct Preconditions {
-  /// The tags of If-Match. One that can't be read names none; nil when there is no such field.
+  /// The tags of If-Match; empty if malformed, nil if absent.
   private let required: EntityTag.List?
-  /// The tags of If-None-Match. One that can't be read names none; nil when there is no such field.
+  /// The tags of If-None-Match; empty if malformed, nil if absent.
   private let tags: EntityTag.List?
-  /// The seconds of If-Modified-Since, which counts without If-None-Match alone.
+  /// The seconds of If-Modified-Since, which is ignored when If-None-Match is present.
   let modifiedSince: Int64?
-  /// Whether a delta of the kind `feed` is taken: RFC 3229.
+  /// Whether the client accepts a delta in the `feed` format: RFC 3229.
   let takesFeed: Bool
 
   init(_ request: HTTPRequest) {
@@ -24,15 +24,15 @@ struct Preconditions {
     }
   }
 
-  /// The opaque texts of the tags that the sender has.
+  /// The opaque values of the tags in If-None-Match.
   var known: [String] { tags?.tags.map(\.opaque) ?? [] }
 
-  /// Whether the sender has what it would be sent.
+  /// Whether the client's copy is current.
   ///
   /// - Parameters:
-  ///   - tag: the text of its ETag.
-  ///   - seconds: those of its Last-Modified; nil for what has none.
-  /// - Throws: `Problem.preconditionFailed` when it insists on having something else.
+  ///   - tag: the resource's ETag without quotes.
+  ///   - seconds: the resource's Last-Modified; nil if it has none.
+  /// - Throws: `Problem.preconditionFailed` if If-Match does not match.
   func match(tag: String, seconds: Int64?) throws(Problem) -> Bool {
     switch required {
     case nil, .any: break
@@ -44,11 +44,11 @@ struct Preconditions {
     return modifiedSince == seconds
   }
 
-  /// The answer to a read that looks at no preconditions itself.
+  /// Applies the preconditions to an answer whose endpoint does not evaluate them.
   func checked(_ response: HTTPResponse) -> HTTPResponse {
     guard required != nil || tags != nil, response.status == 200 else { return response }
     let tag = response.headers.first { $0.name == "ETag" }?.value
-    // What has a tag of its own was looked at where it was made, but for what never changes.
+    // Endpoints with an ETag evaluated the preconditions themselves, except those of constant answers.
     switch required {
     case nil, .any: break
     case .tags(let tags):

@@ -1,9 +1,9 @@
 import HoldfastCore
 import HoldfastService
 
-/// The problems of the wire as a table for people; section 10 of PROTOCOL.md is this text.
+/// The problem codes of the wire as a Markdown table. Section 10 of PROTOCOL.md is this text.
 public enum ProblemTable {
-  /// A Markdown table with a line for each code.
+  /// A Markdown table with one row per code.
   public static var markdown: String {
     let head = "| code | status | again later | what | what to do |\n| --- | --- | --- | --- | --- |"
     let lines = ProblemCode.allCases.map { code in

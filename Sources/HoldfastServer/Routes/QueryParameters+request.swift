@@ -3,8 +3,8 @@ import HoldfastHTTP
 import HoldfastService
 
 extension QueryParameters {
-  /// Reads the query of a request.
+  /// Parses the query of a request.
   ///
-  /// - Throws: `Problem.invalidRequest` for a wrong escape, and a parameter that is there twice.
+  /// - Throws: `Problem.invalidRequest` for an invalid escape or a repeated parameter.
   init(_ request: HTTPRequest) throws(Problem) { try self.init(request.query, decoded: HTTPRequest.decoded) }
 }

@@ -6,7 +6,7 @@ import Synchronization
 extension RecordRoutes {
   /// `GET /v1/tables/{table}`: PROTOCOL.md, sections 9.5 and 9.6.
   ///
-  /// - Parameter keepsResult: whether later pages are kept for the sender; for HEAD nothing is.
+  /// - Parameter keepsResult: whether to store the result for later pages; false for HEAD.
   func index(_ request: HTTPRequest, table: Int, keepsResult: Bool) throws -> Step {
     try api.read { reader in
       let (key, store) = try api.sender(of: request, reader)
@@ -84,6 +84,6 @@ extension RecordRoutes {
 }
 
 extension CollectionScope {
-  /// How to ask again for the collection.
+  /// The validators of the collection.
   var validators: HTTPResponse.Validators { .init(tag: state.text, seconds: age) }
 }

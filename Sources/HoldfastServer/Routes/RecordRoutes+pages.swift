@@ -3,26 +3,26 @@ import HoldfastHTTP
 import HoldfastService
 
 extension RecordRoutes {
-  /// How the records of a page are written.
+  /// The format of a page of records.
   struct PageForm {
     let table: Int
     /// The indexes of the columns to show; nil for all.
     let columns: [Int]?
-    /// The index of the position column whose ranks are shown.
+    /// The index of the position column whose ranks are shown; nil for none.
     let rank: Int?
-    /// The size in bytes from which on no further record is begun.
+    /// The size in bytes at which the page is full.
     let size: Int
-    /// Who reads.
+    /// The reader, by user id.
     let user: String
   }
 
-  /// How many records are read together.
+  /// The number of records in one read.
   private static let portion = 100
 
-  /// A later page of a result: its ids are those of the first moment, its values those of now.
+  /// A later page of a stored result: it has the ids of the first page's snapshot, with the current values.
   ///
   /// - Parameters:
-  ///   - name: `TOKEN.N`: the result, and how many of its ids came before.
+  ///   - name: `TOKEN.N`: the result, and the number of ids on earlier pages.
   ///   - rank: the column whose ranks are shown.
   func page(
     _ name: String, of table: Int, rank: Int?, for user: String, _ preconditions: Preconditions,
@@ -67,9 +67,9 @@ extension RecordRoutes {
     }
   }
 
-  /// Writes records in the order of their ids, until there is no room.
+  /// Writes records in the order of `ids` until the page is full.
   ///
-  /// - Returns: how many were written; at least one, if there is one.
+  /// - Returns: the number of records written; at least one if `ids` is not empty.
   func write(
     _ ids: ArraySlice<String>, _ form: PageForm, _ store: any StoreReader, to writer: inout JSONWriter
   ) throws -> Int {
@@ -98,7 +98,7 @@ extension RecordRoutes {
     return written
   }
 
-  /// Writes what is told of a record that has left the zones that the user may read.
+  /// Writes a record that is no longer in a visible zone in the short form of a deleted one.
   func writeGone(_ id: String, of table: Int, to writer: inout JSONWriter) {
     writer.beginObject()
     writer.key("table")
@@ -110,7 +110,7 @@ extension RecordRoutes {
     writer.endObject()
   }
 
-  /// Writes where a result goes on, and gives it.
+  /// Writes the URL of the next page, and returns it.
   func nextPage(
     of table: Int, _ token: String, _ start: Int, rank: Int?, to writer: inout JSONWriter
   ) -> String {

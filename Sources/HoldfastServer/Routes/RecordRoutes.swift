@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastService
 
-/// The addresses that read records: PROTOCOL.md, section 9.
+/// The endpoints that read records: PROTOCOL.md, section 9.
 struct RecordRoutes {
   let api: API
 
@@ -29,7 +29,7 @@ struct RecordRoutes {
     case .live(let record, let creator):
       var writer = JSONWriter(capacity: 1024)
       api.records.write(record, created: creator, columns: nil, rank: rank, to: &writer)
-      // Others move, and the rank is another, without a new rev.
+      // The rank can change without a new `rev`, when other records move.
       let tag = rank == nil ? EntityTag(history.tag(rev: record.rev)) : Self.tag(of: writer.bytes)
       return .answer(try conditional(request, tag) { $0.rawValue(writer.bytes) })
     case .deleted(let tombstone):
@@ -58,7 +58,7 @@ struct RecordRoutes {
     EntityTag(hexadecimal(ContentHash(of: [body]).bytes.prefix(16)))
   }
 
-  /// Reads some records at a time: many large ones would fill the memory. Those behind the limit are to be asked for again.
+  /// Reads records in small groups, to bound memory. Ids beyond the size limit are answered with a problem.
   private func results(
     _ ids: [String], of table: Int, for user: String, _ store: any StoreReader
   ) throws -> [UInt8] {
@@ -73,7 +73,7 @@ struct RecordRoutes {
       let found = try store.records(Array(some), of: table, for: user)
       for id in some { write(found[id], Footprint.Key(table: table, id: id), to: &writer) }
       done += some.count
-      // As many as are likely to fill the rest.
+      // The number of records that probably fits in the remaining space.
       next = max(1, (limit - writer.count) / max(writer.count / done, 1))
     }
     for _ in ids[done...] {
@@ -111,7 +111,7 @@ struct RecordRoutes {
     writer.endObject()
   }
 
-  /// An answer with an ETag; without its content for who has it already.
+  /// An answer with an ETag, or 304 if the client's copy is current.
   private func conditional(
     _ request: HTTPRequest, _ tag: EntityTag, _ body: (inout JSONWriter) -> Void
   ) throws(Problem) -> HTTPResponse {

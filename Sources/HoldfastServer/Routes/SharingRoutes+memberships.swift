@@ -4,14 +4,14 @@ import HoldfastService
 
 // Source: docs/SHARING.md, sections 2 and 3.
 extension SharingRoutes {
-  /// `GET /v1/memberships`: those that wait for the user's word.
+  /// `GET /v1/memberships`: the memberships that wait for the user's consent.
   func memberships(_ request: HTTPRequest) throws -> Step {
     try api.read { reader in
       let user = try api.device(of: request, reader).key.user
       try QueryParameters(request).requireOnly()
       let found = try reader.store.transaction {
         try reader.store.pendingMemberships(of: user).compactMap { pending -> JSONValue? in
-          // One whose zone has ended is not good any more.
+          // The zone has ended, so the membership is void.
           guard let title = try title(of: pending.zone, reader.store) else { return nil }
           return [
             "id": .string(pending.id), "zone": .string(pending.zone), "role": .string(pending.role),
@@ -29,7 +29,7 @@ extension SharingRoutes {
     .write(.membership(try sessionKey(request), .accept(id)), Self.membership)
   }
 
-  /// `DELETE /v1/memberships/{id}`: declines one that waits.
+  /// `DELETE /v1/memberships/{id}`: declines a pending membership.
   func declineMembership(_ request: HTTPRequest, _ id: String) throws -> Step {
     .write(.membership(try sessionKey(request), .decline(id)), API.done)
   }
@@ -39,7 +39,7 @@ extension SharingRoutes {
     .write(.membership(try sessionKey(request), .leave(zone: zone)), API.done)
   }
 
-  /// `GET /v1/zones/{zone}/grants`: the zones that name this one as their group.
+  /// `GET /v1/zones/{zone}/grants`: the zones that use this one as a group of members.
   func grants(_ request: HTTPRequest, of group: String) throws -> Step {
     try api.read { reader in
       let user = try api.device(of: request, reader).key.user
@@ -53,7 +53,7 @@ extension SharingRoutes {
     }
   }
 
-  /// `DELETE /v1/zones/{zone}/grants/{id}`: takes the group back from a zone.
+  /// `DELETE /v1/zones/{zone}/grants/{id}`: withdraws the group from a zone.
   func withdrawGrant(_ request: HTTPRequest, _ id: String, of group: String) throws -> Step {
     .write(.membership(try sessionKey(request), .withdraw(id, group: group)), API.done)
   }
@@ -80,7 +80,7 @@ extension SharingRoutes {
     try api.read { try api.device(of: request, $0).key }
   }
 
-  /// The answer to who accepted.
+  /// The answer to an accepted invitation or membership.
   static func membership(_ result: Result<Outcome, Problem>) -> HTTPResponse {
     switch result {
     case .success(.membership(let member, let isNew)):

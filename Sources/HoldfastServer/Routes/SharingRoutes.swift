@@ -3,7 +3,7 @@ import HoldfastHTTP
 import HoldfastService
 
 // Source: docs/SHARING.md, section 2.
-/// The addresses of invitations, memberships, groups and blocks: docs/SHARING.md.
+/// The endpoints of invitations, memberships, groups and blocks: docs/SHARING.md.
 struct SharingRoutes {
   let api: API
 
@@ -25,7 +25,7 @@ struct SharingRoutes {
     }
   }
 
-  /// `GET /v1/zones/{zone}/invitations`: those that have not expired, without their tokens.
+  /// `GET /v1/zones/{zone}/invitations`: the valid invitations, without their tokens.
   func invitations(_ request: HTTPRequest, to zone: String) throws -> Step {
     try api.read { reader in
       let key = try api.device(of: request, reader).key
@@ -56,7 +56,7 @@ struct SharingRoutes {
     return .write(.accept(key, token), Self.membership)
   }
 
-  /// `POST /v1/invitations/look`: to whomever has the token, what it would give.
+  /// `POST /v1/invitations/look`: shows the holder of a token what the invitation grants.
   func lookAtInvitation(_ request: HTTPRequest) throws -> Step {
     try api.requireJSON(request)
     let token = TokenHash(of: try InvitationBody.token(request.body))
@@ -79,7 +79,7 @@ struct SharingRoutes {
     }
   }
 
-  /// The first text of a zone's root record, null where it has none; nil when the zone has ended. That of a user's own zone is null.
+  /// The first text column of a zone's root record; null if it has none, and for a user's own zone. Nil if the zone has ended.
   func title(of zone: String, _ store: any StoreReader) throws -> JSONValue? {
     for (index, table) in api.schema.tables.enumerated() where table.zone == .root {
       guard case .live(let record, _)? = try store.records([zone], of: index, for: nil)[zone] else {

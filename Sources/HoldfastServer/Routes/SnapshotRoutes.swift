@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastService
 
-/// The address of snapshots: docs/SNAPSHOTS.md.
+/// The endpoint of snapshots: docs/SNAPSHOTS.md.
 struct SnapshotRoutes {
   let api: API
 
@@ -25,7 +25,7 @@ struct SnapshotRoutes {
     return .build { [self] in
       do {
         let snapshot = try snapshots.snapshot(of: zone, atLeast: state.seq)
-        // It took its time: whose it was may not be by now.
+        // Access may have been revoked during the build.
         _ = try readable(zone, by: request)
         guard let answer = answer(request, snapshot, snapshots) else { throw Problem(.busy, retryAfter: 1) }
         return .answer(answer)
@@ -33,7 +33,7 @@ struct SnapshotRoutes {
     }
   }
 
-  /// The zone, for a device that may read it.
+  /// The zone, if the device may read it.
   ///
   /// - Throws: `Problem`: `tokenMissing`, `tokenInvalid` or `notFound`.
   private func readable(_ zone: String, by request: HTTPRequest) throws -> ZoneProgress {
@@ -41,7 +41,7 @@ struct SnapshotRoutes {
       try reader.store.transaction {
         let (key, store) = try api.sender(of: request, reader)
         try ZoneRoutes(api: api).requireAllTables(key)
-        // A text that is no zone's name would be an error of PostgreSQL.
+        // PostgreSQL rejects U+0000 in a text.
         guard zone.utf8.count <= 64, !zone.utf8.contains(0),
           let state = try store.zone(zone, for: key.user), !state.role.isEmpty
         else { throw Problem(.notFound) }
@@ -50,9 +50,9 @@ struct SnapshotRoutes {
     }
   }
 
-  /// Goes on with a file, also of an older state, that the request names by its ETag; nil when it names none that is there.
+  /// Continues the download of a file that the request names by ETag, even of an older state. Nil if it names no cached file.
   ///
-  /// - Throws: `Problem.preconditionFailed` when the request insists on another.
+  /// - Throws: `Problem.preconditionFailed` if If-Match names only other files.
   private func continued(
     _ request: HTTPRequest, of state: ZoneProgress, _ snapshots: Snapshots
   ) throws -> HTTPResponse? {
@@ -73,7 +73,7 @@ struct SnapshotRoutes {
     return send(request, snapshot, coding)
   }
 
-  /// Answers with the form of a snapshot that the request takes; nil when its file is gone.
+  /// Answers with a snapshot in a coding that the client accepts; nil if its file is gone.
   private func answer(_ request: HTTPRequest, _ snapshot: Snapshot, _ snapshots: Snapshots) -> HTTPResponse? {
     let coding: SnapshotCoding =
       request.acceptsCoding("zstd") ? .zstd : .identity
@@ -88,7 +88,7 @@ struct SnapshotRoutes {
     let tag = snapshot.tag(coding)
     var headers = Self.headers(tag)
     headers.append(("Accept-Ranges", "bytes"))
-    // A condition that names another file: all of this one. Without one, a range is of what is there now.
+    // If-Range with another file's ETag: send this file whole. Without If-Range, the range applies to this file.
     let isMeant = request.headers["If-Range"].map { $0 == tag } ?? true
     var bytes = 0..<file.size
     var isPart = false
@@ -117,7 +117,7 @@ struct SnapshotRoutes {
     [("Cache-Control", "private, no-cache"), ("Vary", "Authorization, Accept-Encoding")]
   }
 
-  /// The ETag of a list that is of the zone's state of now, in whichever form; nil when there is none.
+  /// The ETag in a list that names the zone's current state, in any coding; nil if there is none.
   private static func known(_ field: String?, state: ZoneProgress, _ key: SnapshotKey) -> String? {
     let now = Snapshot(key: key, seq: state.seq, forms: [:]).state
     let tags = field.flatMap { EntityTag.List($0) }?.tags ?? []

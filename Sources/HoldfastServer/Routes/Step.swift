@@ -2,25 +2,25 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastService
 
-/// What comes next for a request. The API decides; a shell with threads, or one without, performs it.
+/// The next step of a request. The API decides; a runtime, with or without threads, performs it.
 enum Step: Sendable {
-  /// The answer is there.
+  /// The answer is ready.
   case answer(HTTPResponse)
-  /// The command is to be applied; the answer is made of its outcome, wherever the shell likes.
+  /// Apply the command and make the answer from its outcome, on any thread.
   case write(ServiceCommand, @Sendable (Result<Outcome, Problem>) -> HTTPResponse)
-  /// A stream of events to a device, from after an event that it had.
+  /// Open an event stream to a device, continuing after an event id.
   case events(DeviceKey, lastEventID: String?)
-  /// Takes tens of milliseconds and much memory: a password is hashed.
+  /// Takes tens of milliseconds and much memory: hashes a password.
   case password(@Sendable () -> Step)
-  /// The same for an account that is made: it waits with its like, and keeps nobody from signing in.
+  /// The same for a new account. It has a queue of its own, so that sign-ups do not delay sign-ins.
   case signUp(@Sendable () -> Step)
-  /// Takes as long as the answer of somebody else's server.
+  /// Waits for another server.
   case fetch(@Sendable () -> Step)
-  /// The command is to be applied first; what comes then is decided by its outcome.
+  /// Apply the command first. Its outcome decides the next step.
   case first(ServiceCommand, @Sendable (Result<Outcome, Problem>) -> Step)
-  /// Takes longer than the sender of another request may be kept waiting: much is read.
+  /// A long read, which would delay other requests.
   case read(@Sendable () -> Step)
-  /// Takes seconds and much disk: a snapshot is built. One after the other.
+  /// Takes seconds and much disk: builds a snapshot. One at a time.
   case build(@Sendable () -> Step)
 
   /// Answers with a problem.
@@ -28,12 +28,12 @@ enum Step: Sendable {
 }
 
 extension HTTPResponse {
-  /// The media types of a PATCH: RFC 5789, section 3.1.
+  /// The accepted media types of a PATCH: RFC 5789, section 3.1.
   static let acceptPatch = (name: "Accept-Patch", value: "application/json, application/merge-patch+json")
 
-  /// A problem document (RFC 9457) with what belongs in the head for its code.
+  /// A problem document (RFC 9457) with the header fields for its code.
   ///
-  /// - Parameter document: the document, where it has further members.
+  /// - Parameter document: the encoded document, if it has further members.
   static func problem(
     _ problem: Problem, allow: String? = nil, document: [UInt8]? = nil
   ) -> HTTPResponse {
@@ -52,26 +52,26 @@ extension HTTPResponse {
     return response
   }
 
-  /// A JSON text.
+  /// A JSON answer.
   static func json(status: Int = 200, _ body: [UInt8]) -> HTTPResponse {
     HTTPResponse(
       status: status, headers: [("Content-Type", "application/json"), ("Cache-Control", "no-store")],
       body: body)
   }
 
-  /// An answer that says all by its status.
+  /// An answer without content.
   static func empty(status: Int) -> HTTPResponse {
     HTTPResponse(status: status, headers: [("Cache-Control", "no-store")])
   }
 
-  /// The answer of the HTTP layer itself to what never became a request.
+  /// The answer to a request that the HTTP layer itself refuses.
   static func failure(_ failure: HTTPFailure) -> HTTPResponse {
     switch failure.status {
     case 408: return .problem(Problem(.requestTimeout))
     case 413: return .problem(Problem(.bodyTooLarge))
     case 414: return .problem(Problem(.targetTooLong))
     case 415:
-      // Which of the two is meant, the field tells: RFC 9110, section 12.5.3.
+      // Accept-Encoding shows that the content coding is meant, not the media type: RFC 9110, section 12.5.3.
       var response = HTTPResponse.problem(
         Problem(.unsupportedMediaType, "Content-Encoding may be gzip or zstd."))
       response.headers.removeAll { $0.name == "Accept" || $0.name == "Accept-Patch" }

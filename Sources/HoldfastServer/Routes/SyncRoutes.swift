@@ -6,22 +6,22 @@ import HoldfastService
 struct SyncRoutes {
   let api: API
 
-  /// `POST /v1/sync`: answered at once when it says nothing new, else after its commit.
+  /// `POST /v1/sync`: answered immediately if it writes nothing, otherwise after its commit.
   func sync(_ request: HTTPRequest) throws -> Step {
     try api.requireJSON(request)
-    // The writer looks at the device again: what writes in any case need not be looked up here.
+    // The writer checks the device again, so a certain write needs no lookup here.
     if let key = api.keys[try Authentication(api: api).bearer(of: request).hash], case .session = key.use {
       let body = try syncRequest(request)
       if body.isWriting { return write(try SyncCommand(body, body: request.body, key: key)) }
       return try sync(request) { body }
     }
-    // A stranger's body is not read.
+    // The device is looked up before the body of an unknown sender is parsed.
     return try sync(request) { try syncRequest(request) }
   }
 
-  /// Reads a request of an app that is still served.
+  /// Parses a request of an app version that is still supported.
   ///
-  /// - Throws: `Problem`: what the reading throws, or `appTooOld`.
+  /// - Throws: `Problem`: parsing problems, or `appTooOld`.
   private func syncRequest(_ request: HTTPRequest) throws(Problem) -> SyncRequest {
     let body = try SyncRequest(body: request.body, operations: api.operations)
     if body.schemaVersion < api.schema.oldestVersion {
@@ -33,7 +33,7 @@ struct SyncRoutes {
     return body
   }
 
-  /// - Parameter body: gives the request's body, after its device was found.
+  /// - Parameter body: parses the request's body; called after the device was found.
   private func sync(_ request: HTTPRequest, _ body: () throws -> SyncRequest) throws -> Step {
     let decision = try api.read { reader in
       try reader.store.transaction { () -> Decision in
@@ -68,10 +68,10 @@ struct SyncRoutes {
     }
   }
 
-  /// What becomes of a request whose device was looked up.
+  /// The decision on a request whose device was looked up.
   private enum Decision {
     case answered(HTTPResponse)
-    /// It says nothing new, and is told of changes.
+    /// The request writes nothing; answer it with the changes.
     case read(SyncCommand)
     case write(SyncCommand)
   }
@@ -88,15 +88,15 @@ struct SyncRoutes {
     }
   }
 
-  /// The answer of a request that has written all that it says: all of it is of one moment, so that a change set over several zones is in it
-  /// whole or not at all.
+  /// The answer to a request whose writes are committed. It reads one snapshot, so it contains a change set over several zones whole or not
+  /// at all.
   private func answer(_ command: SyncCommand, refusedRecoveries: [RefusedRecovery]?) throws -> HTTPResponse {
     try api.read { reader in
       try reader.store.moment {
         guard let device = try reader.store.device(command.key.token) else {
           return .problem(Problem(.tokenInvalid))
         }
-        // A copy of the device may have said since that it has dealt with them: what was refused is not known any more.
+        // A copy of the device may have acknowledged the refusals meanwhile; they are then purged, and can't be answered.
         try command.requireAcknowledgements(from: device.acknowledgedRefusals)
         let zones = try reader.store.zones(of: device.key)
         return .json(

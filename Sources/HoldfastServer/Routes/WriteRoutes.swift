@@ -2,11 +2,11 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastService
 
-/// The addresses that write records: PROTOCOL.md, section 9.
+/// The endpoints that write records: PROTOCOL.md, section 9.
 struct WriteRoutes {
   let api: API
 
-  /// Where REST writes.
+  /// The target of a REST write.
   enum RestTarget {
     case table(Int)
     case record(Int, String)
@@ -15,14 +15,14 @@ struct WriteRoutes {
     case batch
   }
 
-  /// The greatest length of a request's id.
+  /// The maximum length of a request's id in bytes.
   static let requestIDLimit = 128
-  /// The greatest number of ids in a query.
+  /// The maximum number of ids in a query.
   static let queryIDLimit = 200
 
-  /// A request of REST that writes: PROTOCOL.md, sections 9.2 to 9.4.
+  /// A REST request that writes: PROTOCOL.md, sections 9.2 to 9.4.
   func change(_ request: HTTPRequest, at target: RestTarget) throws -> Step {
-    // A stranger's body is not read.
+    // The sender is identified before the body is parsed.
     let key = try api.writer(of: request)
     let id = try requestID(request)
     let condition = try condition(request, at: target)
@@ -74,9 +74,9 @@ struct WriteRoutes {
     }
   }
 
-  /// The ids that a query names.
+  /// The ids in a query.
   ///
-  /// - Throws: `Problem.invalidRequest` when there are none, or too many.
+  /// - Throws: `Problem.invalidRequest` if there are none or too many.
   func ids(in parameters: QueryParameters) throws(Problem) -> [String] {
     guard let ids = parameters.list("ids"), ids != [""] else {
       throw Problem(.invalidRequest, "ids must name records, with commas between.")
@@ -95,7 +95,7 @@ struct WriteRoutes {
     }
   }
 
-  // MARK: Heads
+  // MARK: Header fields
 
   private func requestID(_ request: HTTPRequest) throws(Problem) -> String? {
     let (one, other) = (request.headers["X-Client-Request-ID"], request.headers["Idempotency-Key"])
@@ -112,9 +112,10 @@ struct WriteRoutes {
     return id
   }
 
-  /// What If-Match or If-None-Match insist on.
+  /// The condition in If-Match or If-None-Match.
   ///
-  /// - Throws: `Problem.invalidRequest` where a precondition says nothing: to pass over it would do what the sender wants not to be done.
+  /// - Throws: `Problem.invalidRequest` for a precondition that can't be evaluated. Ignoring it could write what the client wants to
+  ///   prevent.
   private func condition(_ request: HTTPRequest, at target: RestTarget) throws(Problem) -> RestItem.Condition?
   {
     for name in ["If-Unmodified-Since", "If-Modified-Since"] where request.headers[name] != nil {
@@ -143,7 +144,7 @@ struct WriteRoutes {
 }
 
 extension HTTPResponse {
-  /// An answer of REST to what was written.
+  /// The answer to a REST write.
   init(_ answer: RestAnswer, isReplay: Bool) {
     var headers = answer.head.split(separator: "\n").compactMap { line -> (name: String, value: String)? in
       let parts = line.split(separator: ": ", maxSplits: 1)

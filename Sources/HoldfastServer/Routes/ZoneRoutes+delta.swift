@@ -3,10 +3,10 @@ import HoldfastHTTP
 import HoldfastService
 
 extension ZoneRoutes {
-  /// How many changes are read together.
+  /// The number of changes in one read.
   private static let stretch = 200
 
-  /// What has changed in a whole collection since the state that the sender has; nil when all of it has to be sent.
+  /// The changes of a collection since the client's copy; nil if the whole collection must be sent.
   func delta(
     of scope: CollectionScope, _ query: RecordQuery, for user: String, _ preconditions: Preconditions,
     _ store: any StoreReader
@@ -21,13 +21,13 @@ extension ZoneRoutes {
       writer.bool(true)
     }
     writer.endObject()
-    // What was reached of several zones, with others still to come, was never the state of them all.
+    // A partial read of several zones is not a state that the collection ever had, so it gets no date.
     let seconds = scope.isOneZone ? reached.zones.first?.seq : hasMore ? nil : scope.age
     return .delta(
       writer.bytes, .init(tag: reached.text, seconds: seconds), isFeed: preconditions.takesFeed)
   }
 
-  /// The state that the sender has, if what changed since can be told: none of its zones was lost, or has purged what was then.
+  /// The state of the client's copy, if the changes since are complete: no zone was lost, and none has purged tombstones after it.
   private func base(of scope: CollectionScope, _ preconditions: Preconditions) -> CollectionState? {
     guard scope.zones.count <= CollectionState.zoneLimit else { return nil }
     var states: [CollectionState] = []
@@ -43,9 +43,9 @@ extension ZoneRoutes {
     }
   }
 
-  /// Writes an array of changes, zone by zone, until there is no room.
+  /// Writes an array of changes, zone by zone, until the answer is full.
   ///
-  /// - Returns: the state that the sender then has, and whether there is more.
+  /// - Returns: the state that the client has after them, and whether there are more.
   private func writeChanges(
     of scope: CollectionScope, since state: CollectionState, _ query: RecordQuery, for user: String,
     _ store: any StoreReader, to writer: inout JSONWriter
@@ -63,7 +63,7 @@ extension ZoneRoutes {
       var last = known ?? 0
       hasMore = try !writeChanges(
         of: zone, after: &last, scope, query, for: user, store, to: &writer, limit: limit)
-      // A zone of which nothing was told yet is one that the sender does not have.
+      // A zone without written changes is left out of the state, so that the client's next request begins it.
       if !hasMore { last = max(last, zone.seq) }
       if known != nil || last > 0 || !hasMore { reached.append((zone.zone, last)) }
     }
@@ -73,15 +73,15 @@ extension ZoneRoutes {
 
   /// Writes the changes of one zone.
   ///
-  /// - Parameter last: the seq up to which they are known.
-  /// - Returns: whether all of them were written.
+  /// - Parameter last: the last seq that the client has; advanced by this call.
+  /// - Returns: whether all changes were written.
   private func writeChanges(
     of zone: VisibleZones.Zone, after last: inout Int64, _ scope: CollectionScope, _ query: RecordQuery,
     for user: String, _ store: any StoreReader, to writer: inout JSONWriter, limit: Int
   ) throws -> Bool {
     while true {
       let changes = try store.changes(of: query.table, in: zone.zone, after: last, limit: Self.stretch)
-      // Who went to another zone of the collection is told of there.
+      // A record that moved to another zone of the collection appears there instead.
       let departed = changes.filter { if case .departed = $0.content { true } else { false } }.map(\.id)
       let homes = try departed.isEmpty ? [:] : store.records(departed, of: query.table, for: user)
       for change in changes {

@@ -2,11 +2,11 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastService
 
-/// The addresses of zones and their changes: PROTOCOL.md, section 9.7.
+/// The endpoints of zones and their changes: PROTOCOL.md, section 9.7.
 struct ZoneRoutes {
   let api: API
 
-  /// `GET /v1/zones`: all that the user may read.
+  /// `GET /v1/zones`: the user's visible zones.
   func zones(_ request: HTTPRequest) throws -> Step {
     try api.read { reader in
       let (key, store) = try api.sender(of: request, reader)
@@ -64,7 +64,7 @@ struct ZoneRoutes {
     }
   }
 
-  /// Behind which change those begin that are asked for; nil for the first.
+  /// The change token after which changes are requested; nil for all.
   private static func since(_ parameters: QueryParameters) throws(Problem) -> ChangeToken? {
     guard let text = parameters["since"], !text.isEmpty else { return nil }
     guard let token = ChangeToken(text) else {
@@ -73,7 +73,7 @@ struct ZoneRoutes {
     return token
   }
 
-  /// Checks that a token is for all tables: the changes of a zone are those of all of them, and so is its snapshot.
+  /// Checks that a token covers all tables, because a zone's changes and its snapshot do.
   ///
   /// - Throws: `Problem.tokenLimited`.
   func requireAllTables(_ key: DeviceKey) throws(Problem) {

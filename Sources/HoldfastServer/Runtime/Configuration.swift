@@ -3,69 +3,69 @@ public import HoldfastCore
 public import HoldfastHTTP
 public import HoldfastService
 
-/// How a server is to run.
+/// The configuration of a server.
 public struct Configuration: Sendable {
-  /// The schema to serve; nil takes the one that is in the database.
+  /// The schema to serve; nil uses the one stored in the database.
   public var schema: SyncSchema?
-  /// What becomes of tables and columns of the database that `schema` lacks; `refuse` unless given.
+  /// The treatment of tables and columns of the database that `schema` lacks; default `refuse`.
   public var removals: Removals
-  /// Where the database is; a data directory is made when it is missing.
+  /// The location of the database. A missing data directory is created.
   public var database: DatabaseLocation
-  /// Whether a database that is not there is an error, rather than made; false unless given.
+  /// Whether a missing database is an error instead of being created; default false.
   public var mustExist = false
-  /// The IP address to listen on; 127.0.0.1 unless given.
+  /// The IP address to listen on; default 127.0.0.1.
   public var address: String
-  /// The port; 0, the default, is any free one.
+  /// The port to listen on. The default 0 selects a free one.
   public var port: UInt16
-  /// How many HTTP threads; nil for one for each processor.
+  /// The number of HTTP threads; nil for one per processor.
   public var threads: Int?
-  /// What one client may cost. The connections of this machine and of `trustedProxies` don't count for their address.
+  /// Limits per client. Connections from this machine and from `trustedProxies` are exempt from the limit per address.
   public var limits: HTTPLimits
-  /// How many requests may wait to write; 4,096 unless given.
+  /// The maximum number of queued writes; default 4,096.
   public var writeQueueLimit: Int
-  /// How many requests may wait to read, or with SQLite to read what takes long; 4,096 unless given.
+  /// The maximum number of queued reads; with SQLite, of queued long reads. Default 4,096.
   public var readQueueLimit: Int
-  /// How long a request may read in SQLite before it fails; 10 seconds unless given.
+  /// The time after which a read in SQLite fails; default 10 seconds.
   public private(set) var readTimeLimit: Duration
-  /// How many password checks may wait; 64 unless given.
+  /// The maximum number of queued password checks; default 64.
   public var passwordQueueLimit: Int
-  /// How often a stream of events hears something, at least; 25 seconds unless given, a tenth of a second or more.
+  /// The longest silence on an event stream; default 25 seconds, at least 0.1 seconds.
   public var heartbeat: Duration
-  /// How many streams of events there may be, but at most four fifths of `limits.maximumConnections`, so that requests find room; 16,000 unless
-  /// given.
+  /// The maximum number of event streams; default 16,000. The server lowers it to 4/5 of `limits.maximumConnections`, so that requests find
+  /// connections.
   public var eventStreamLimit: Int
-  /// Where snapshots are kept, a folder for this database alone; nil, the default, for `snapshots` in the data directory, or a temporary folder with
-  /// PostgreSQL.
+  /// The folder of snapshots, used by this database only. The default nil means `snapshots` in the data directory, or a temporary folder
+  /// with PostgreSQL.
   public var snapshotFolder: String?
-  /// How many bytes of them are kept; 4 GiB unless given.
+  /// The maximum size of all snapshots in bytes; default 4 GiB.
   public var snapshotLimit: Int64
-  /// The team's own program that is told which zones moved; nil, the default, for none.
+  /// The webhook that is notified of changed zones; default nil.
   public var webhook: WebhookConfiguration?
   /// Where `GET /metrics` is served, without authentication; nil, the default, for nowhere. docs/METRICS.md.
   public var metrics: MetricsAddress?
-  /// How long is kept what nobody may need any more.
+  /// How long tombstones and expired data are kept.
   public var retention: Retention
-  /// Origins such as `https://app.example.org` whose pages may call from a browser, or `*` for all; none unless given.
+  /// Origins such as `https://app.example.org` whose pages may call the server from a browser, or `*` for all; default none.
   public var allowedOrigins: TextSet
-  /// How many wrong passwords an account takes from an address before both have to wait; 10 unless given. docs/IDENTITY.md, section 4.
+  /// The number of wrong passwords for an account from one address before both have to wait; default 10. docs/IDENTITY.md, section 4.
   public var guessLimit: Int
-  /// The identity provider whose JWTs are taken; nil, the default, for none.
+  /// The identity provider whose JWTs are accepted; default nil.
   public var identityProvider: IdentityProviderConfiguration?
-  /// Whether anybody may make an account with a password; nil, the default, for yes unless there is an identity provider.
+  /// Whether anyone may create an account with a password. The default nil means yes, unless there is an identity provider.
   public var allowsSignUp: Bool?
-  /// The proxies whose X-Forwarded-For is believed; none unless given.
+  /// The proxies whose X-Forwarded-For is trusted; default none.
   public var trustedProxies: TrustedProxies
-  /// The certificate that the server presents; nil, the default, for plain HTTP.
+  /// The certificate of the server; the default nil means plain HTTP.
   public var tls: TLSFiles?
-  /// Takes each line of the log, without its line break; called on any thread, which must not wait. Default: the standard error, by
-  /// way of a queue of 1 MiB; lines beyond it are dropped and counted.
+  /// Receives each line of the log, without its line break. It is called on any thread and must not block. The default writes to standard
+  /// error through a queue of 1 MiB; lines beyond it are dropped and counted.
   public var log: @Sendable (String) -> Void
-  /// The team's own resolvers and validators; none unless given.
+  /// The team's resolvers and validators; default none.
   public var rules: Rules
   /// Clock, randomness and passwords.
   public var environment: ServerEnvironment
 
-  /// A configuration; everything but the database has a default.
+  /// Creates a configuration. Everything but the database has a default.
   public init(
     schema: SyncSchema? = nil, database: DatabaseLocation, address: String = "127.0.0.1", port: UInt16 = 0,
     environment: ServerEnvironment = .system, log: (@Sendable (String) -> Void)? = nil
@@ -93,7 +93,7 @@ public struct Configuration: Sendable {
     guessLimit = Guesses.defaultLimit
     snapshotLimit = 4 << 30
   }
-  /// Has a request fail that reads for longer than this.
+  /// Sets `readTimeLimit`, for PostgreSQL too.
   public mutating func limitReading(to time: Duration) {
     readTimeLimit = time
     guard case .postgres(var location) = database else { return }

@@ -3,14 +3,14 @@ public import HoldfastHTTP
 package import HoldfastSQLiteStore
 public import HoldfastService
 
-/// The same server without threads and sockets: each request is answered, writes and all, before the call returns. For
-/// simulations and tests, which bring their own clock and randomness.
+/// The server without threads and sockets: each request, including its writes, completes before the call returns. Simulations and tests use
+/// it with their own clock and randomness.
 public final class InlineServer {
   /// The schema that is served.
   public let schema: SyncSchema
   private let lock: DataDirectoryLock?
   let service: Service
-  /// Applies what the other has put off; nil where there is nobody else.
+  /// Applies the commands that the fast lane defers; nil if the database has no other writers.
   private let slow: Service?
   let api: API
   private var hub: EventHub
@@ -20,16 +20,16 @@ public final class InlineServer {
   /// Opens a database.
   ///
   /// - Parameters:
-  ///   - location: where the database is; a directory is made when it is missing.
-  ///   - schema: the schema to serve; nil takes the one that is in the database.
-  ///   - removals: what becomes of tables and columns that `schema` lacks.
-  ///   - rules: the team's own resolvers and validators.
+  ///   - location: the location of the database; a missing directory is created.
+  ///   - schema: the schema to serve; nil uses the one stored in the database.
+  ///   - removals: what happens to tables and columns that `schema` lacks.
+  ///   - rules: the team's resolvers and validators.
   ///   - environment: clock, randomness and passwords.
-  ///   - identityProvider: whose JWTs are taken; nil for nobody's.
-  ///   - allowsSignUp: whether anybody may make an account with a password; nil for yes unless there is an identity provider.
-  ///   - notice: takes what is noticed of the database's history.
-  ///   - log: takes the reasons of unexpected failures.
-  /// - Throws: `ServerError` when the directory or the schema can't be used, `SQLiteError` when the database can't.
+  ///   - identityProvider: the provider whose JWTs are accepted; nil for none.
+  ///   - allowsSignUp: whether anyone may create an account with a password; nil means yes, unless there is an identity provider.
+  ///   - notice: receives messages about the database's history, such as a new epoch.
+  ///   - log: receives the reasons of unexpected failures.
+  /// - Throws: `ServerError` if the directory or the schema is unusable, `SQLiteError` if the database is.
   public convenience init(
     _ location: DatabaseLocation, schema: SyncSchema?, removals: Removals = .refuse, rules: Rules = Rules(),
     environment: ServerEnvironment,
@@ -47,12 +47,12 @@ public final class InlineServer {
       identityProvider.map { IdentityProvider($0, log: log) }, allowsSignUp)
   }
 
-  /// Opens a database file where there are no directories and no other processes: on a simulated disk.
+  /// Opens a database file without directories and other processes, on a simulated disk.
   ///
   /// - Parameters:
-  ///   - exists: whether the file is there.
-  ///   - history: where the mark beside it is.
-  ///   - removals: what becomes of tables and columns that `schema` lacks.
+  ///   - exists: whether the file exists.
+  ///   - history: the history file beside the database.
+  ///   - removals: what happens to tables and columns that `schema` lacks.
   package convenience init(
     file: String, exists: Bool, history: any HistoryFile, schema: SyncSchema?, removals: Removals = .refuse,
     environment: ServerEnvironment, log: @escaping @Sendable (String) -> Void
@@ -95,7 +95,7 @@ public final class InlineServer {
   /// Answers one request.
   public func respond(to request: HTTPRequest) -> HTTPResponse { respond(to: [request])[0] }
 
-  /// Answers requests that come at the same time: those that write share one transaction.
+  /// Answers concurrent requests. Their writes share one transaction.
   public func respond(to requests: [HTTPRequest]) -> [HTTPResponse] {
     let steps = requests.map { request in
       var step = api.handle(request)
@@ -142,7 +142,7 @@ public final class InlineServer {
     return results
   }
 
-  /// Makes one pass over what may be purged; docs/RETENTION.md, section 2.
+  /// Runs one retention pass; docs/RETENTION.md, section 2.
   @discardableResult
   public func purge(_ retention: Retention = Retention()) throws -> Purged {
     let terms = RetentionTerms(retention, in: api.database.history, at: try time().time)
@@ -161,7 +161,7 @@ public final class InlineServer {
     return purged
   }
 
-  /// Goes on with the time by which ages are judged, as each pass does.
+  /// Advances the clock of ages, as each retention pass does.
   package func keepTime() throws { _ = try time() }
 
   private func time() throws -> TimeStep {
@@ -171,12 +171,12 @@ public final class InlineServer {
     return step
   }
 
-  // MARK: Streams of events
+  // MARK: Event streams
 
   /// Answers `GET /v1/events` with a stream.
   ///
-  /// - Parameter number: of the stream, never used before.
-  /// - Returns: its first event, or the answer that there is none.
+  /// - Parameter number: the stream's number, never used before.
+  /// - Returns: its first event, or the answer that refuses the stream.
   package func open(_ request: HTTPRequest, stream number: Int) -> Result<[UInt8], RefusedStream> {
     switch api.handle(request) {
     case .events(let device, let lastEventID):
@@ -192,26 +192,26 @@ public final class InlineServer {
     }
   }
 
-  /// A request for a stream that got another answer.
+  /// The refusal of a stream.
   package struct RefusedStream: Error {
     package let answer: HTTPResponse
   }
 
-  /// The client of a stream has gone.
+  /// Removes a stream that its client has closed.
   package func close(stream number: Int) { hub.close(number) }
 
-  /// The events that are due: all that moved since this was asked before.
+  /// The events since the last call.
   package func takeEvents() -> [(stream: Int, bytes: [UInt8])] {
     defer { farewells = [] }
     return farewells + hub.takeEvents(.max).map { ($0.stream, $0.bytes) }
   }
 
-  /// The heartbeat of all streams.
+  /// The heartbeats of all streams.
   package func heartbeats() -> [(stream: Int, bytes: [UInt8])] {
     (0..<EventHub.slots).flatMap { hub.heartbeats(slot: $0) }.map { ($0.stream, $0.bytes) }
   }
 
-  /// The streams that the server has ended since this was asked before.
+  /// The streams that the server has ended since the last call.
   package func takeEnded() -> [Int] {
     defer { ended = [] }
     return ended

@@ -9,14 +9,14 @@ import HoldfastService
   import Darwin
 #endif
 
-/// Lines of the log on their way to a descriptor. One thread writes them, so that a pipe that nobody reads stops no request; when too many wait, lines
-/// are dropped, and a line says how many.
+/// A queue of log lines for a file descriptor. One thread writes them, so that a pipe without a reader blocks no request. When the queue is
+/// full, lines are dropped and counted.
 ///
-/// @unchecked Sendable: what changes is touched under the lock alone.
+/// @unchecked Sendable: mutable state is accessed only with the lock held.
 final class LogQueue: @unchecked Sendable {
-  /// The queue of the standard error.
+  /// The queue of standard error.
   static let standardError = LogQueue(descriptor: 2, now: ServerEnvironment.system.now)
-  /// How many bytes of lines wait at the most.
+  /// The maximum size of the queue in bytes.
   static let limit = 1 << 20
 
   private let descriptor: Int32
@@ -35,7 +35,7 @@ final class LogQueue: @unchecked Sendable {
   /// How many lines were dropped since the start.
   var droppedLines: Int64 { lock.hold { droppedSinceStart } }
 
-  /// Takes a line, without its line break; never waits for the descriptor.
+  /// Enqueues a line, without its line break. Never waits for the descriptor.
   func write(_ line: String) {
     lock.hold {
       guard waiting.count + line.utf8.count < Self.limit else {
@@ -49,7 +49,7 @@ final class LogQueue: @unchecked Sendable {
     }
   }
 
-  /// Waits until all lines are written, or for so long.
+  /// Waits until all lines are written, or until `duration` has passed.
   func flush(within duration: Duration) {
     let deadline = MonotonicTime.exact + duration
     lock.hold {
@@ -88,7 +88,7 @@ final class LogQueue: @unchecked Sendable {
     }
   }
 
-  /// Writes bytes; what can't be written is left out.
+  /// Writes bytes. On an error the rest is discarded.
   private func write(_ bytes: UnsafeRawBufferPointer) {
     var rest = bytes[...]
     while !rest.isEmpty {

@@ -3,7 +3,7 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastService
 
-/// What a dispatcher is made of.
+/// Creates the parts of a dispatcher.
 extension RequestDispatcher {
   static func api(
     _ database: any ServerDatabase, _ clock: ServiceClock, _ configuration: Configuration,
@@ -17,7 +17,7 @@ extension RequestDispatcher {
       allowsSignUp: configuration.allowsSignUp, log: failed)
   }
 
-  /// A thread that does one thing after the other.
+  /// A thread that runs one work item after another.
   static func worker(_ limit: Int) throws -> Worker<Work> {
     try Worker(limit: limit, batch: 1) { works, _ in
       for work in works { work.finish(work.run()) }
@@ -25,7 +25,7 @@ extension RequestDispatcher {
     }
   }
 
-  /// The threads that read what takes long.
+  /// The threads for long reads.
   static func longReading(_ configuration: Configuration) throws -> Worker<Work> {
     let limit = configuration.readTimeLimit
     return try Worker(limit: configuration.readQueueLimit, batch: 1, threads: longReads, running: 1) {
@@ -35,7 +35,7 @@ extension RequestDispatcher {
     }
   }
 
-  /// Threads that do what they are given; of one client not more than `running` at the same time.
+  /// Threads that run actions, at most `running` of one client at a time.
   static func actions(
     _ limit: Int, threads: Int, running: Int = 1
   ) throws -> Worker<@Sendable () -> Void> {
@@ -45,7 +45,7 @@ extension RequestDispatcher {
     }
   }
 
-  /// Logs each new epoch, and tells the devices.
+  /// Logs each new epoch, and ends the event streams.
   static func observe(
     _ known: KnownHistory, _ events: EventStreams, isAlone: Bool, _ log: RequestLog
   ) {
@@ -54,7 +54,7 @@ extension RequestDispatcher {
         "epoch", level: "warning",
         "A new epoch has begun, \(history.epoch), as \(history.reason). Devices recover what the database lacks."
       )
-      // Others are told by the database.
+      // Other servers are notified through the database.
       if isAlone {
         events?.receive(.interrupted)
         events?.receive(.resumed)
@@ -62,7 +62,7 @@ extension RequestDispatcher {
     }
   }
 
-  /// The snapshots; none where nobody named a folder and no temporary one can be made: devices then download page by page.
+  /// The snapshots. Nil if no folder is configured and no temporary one can be created; devices then download page by page.
   static func snapshots(
     _ database: any ServerDatabase, _ configuration: Configuration, _ failed: (String) -> Void
   ) throws -> Snapshots? {
@@ -87,7 +87,7 @@ extension RequestDispatcher {
       log: failed)
   }
 
-  /// Hears what other servers and programs change; nil where there are none.
+  /// Listens for the changes of other servers and programs; nil if the database has none.
   static func listen(
     _ database: any ServerDatabase, _ events: EventStreams, _ webhook: Webhook?
   ) throws -> (any NotificationListener)? {

@@ -3,8 +3,8 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastService
 
-/// Performs the steps of the API with threads: inline where nothing has to wait, else on the writer's or on the password
-/// thread, with the answer made on the connection's HTTP thread. Where reading waits for a network, all that reads has threads of its own.
+/// Runs the steps of the API on threads. Short steps run inline on the HTTP thread; writes, password checks and long reads have threads of
+/// their own. If reads wait for a network (PostgreSQL), all reads run on reading threads.
 final class RequestDispatcher: Sendable {
   private struct Write: Sendable {
     let command: ServiceCommand
@@ -17,14 +17,14 @@ final class RequestDispatcher: Sendable {
     let finish: @Sendable (Step) -> Void
   }
 
-  /// @unchecked Sendable: only the thread of one number of one worker uses a service, and `stop` when that thread has ended.
+  /// @unchecked Sendable: a service is used only by its own thread of one worker, and by `stop` after that thread has ended.
   private struct ThreadsOwn: @unchecked Sendable { let service: Service }
 
-  /// How many commands may wait for somebody else at the same time.
+  /// The number of commands in the slow lane that may wait for a lock at the same time.
   private static let slowThreads = 4
-  /// How many requests that read for long are answered at the same time, one of a client at the most, where HTTP threads read.
+  /// The number of long reads at the same time, at most one per client, if HTTP threads do the short ones.
   static let longReads = 2
-  /// From how many bytes on a request's content takes long to read by itself.
+  /// The size in bytes from which parsing a request's body counts as a long read.
   private static let largeBytes = 1 << 20
 
   private let api: API
@@ -39,20 +39,20 @@ final class RequestDispatcher: Sendable {
   private let proxies: TrustedProxies
   private let services: [ThreadsOwn]
   private let writer: Worker<Write>
-  /// Does the writes that were put off; nil where there is nobody else.
+  /// The slow lane: applies deferred writes. Nil if the database has no other writers.
   private let waiting: Worker<Write>?
   private let passwords: Worker<Work>
   /// Hashes the passwords of new accounts.
   private let signUps: Worker<Work>
-  /// Builds snapshots, one after the other.
+  /// Builds snapshots, one at a time.
   private let builds: Worker<Work>
-  /// Asks other servers, one question after the other.
+  /// Requests to other servers, one at a time.
   private let fetches: Worker<@Sendable () -> Void>
-  /// The threads that read, where reading waits.
+  /// The reading threads; nil if HTTP threads read.
   private let reading: Worker<@Sendable () -> Void>?
-  /// The threads that read what takes long, so that no HTTP thread does.
+  /// The threads for long reads, which would block HTTP threads.
   private let longReading: Worker<Work>
-  /// What the ids of the requests of this run begin with.
+  /// The prefix of this run's request ids.
   private let run: String
 
   init(_ database: any ServerDatabase, _ configuration: Configuration, _ log: RequestLog) throws {
@@ -123,7 +123,7 @@ final class RequestDispatcher: Sendable {
         write: { Self.write(.notified($0), to: writer) != nil }, environment: environment, log: failed))
     listener = try Self.listen(database, events, webhook)
     Self.observe(database.known, events, isAlone: listener == nil, log)
-    // Alone on its database, it leads.
+    // The only server of a database leads.
     if listener == nil { webhook?.lead(true) }
     purging = try RetentionThread(
       database, configuration.retention, api.snapshots, write: { Self.write($0, to: writer) },
@@ -131,7 +131,7 @@ final class RequestDispatcher: Sendable {
       passed: { metrics?.purged(now: Double(environment.now()) / 1000) }, log: failed)
   }
 
-  /// Writes a command of the server's own, and waits for it; nil when it failed.
+  /// Applies a command of the server itself, and waits for it; nil if it fails.
   private static func write(_ command: ServiceCommand, to writer: Worker<Write>) -> Outcome? {
     let outcome = Mailbox()
     let write = Write(command: command, client: .server, finish: { outcome.put($0) })
@@ -139,9 +139,9 @@ final class RequestDispatcher: Sendable {
     return try? outcome.take().get()
   }
 
-  /// Where one thread waits for the result that another has.
+  /// Passes a result from one thread to another.
   ///
-  /// @unchecked Sendable: touched under the lock alone.
+  /// @unchecked Sendable: accessed only with the lock held.
   private final class Mailbox: @unchecked Sendable {
     private let lock = Lock()
     private var result: Result<Outcome, Problem>?
@@ -167,8 +167,8 @@ final class RequestDispatcher: Sendable {
 
   /// Applies a batch of writes.
   ///
-  /// - Parameter putOff: takes those that somebody else is in the way of.
-  /// - Returns: how many at the end there was no time for.
+  /// - Parameter putOff: receives the writes that the fast lane defers, because of a lock or serialization conflict.
+  /// - Returns: the number of writes at the end that were not applied for lack of time.
   private static func perform(
     _ writes: [Write], on service: Service, _ metrics: Metrics?, isSlow: Bool,
     _ announce: (ZoneChanges) -> Void, putOff: (Write) -> Void
@@ -185,7 +185,7 @@ final class RequestDispatcher: Sendable {
     return writes.count - results.count
   }
 
-  /// What is known of a request before it is answered.
+  /// The log entry of a request, before its answer.
   private func entry(of request: HTTPRequest) -> RequestLog.Entry {
     let client = proxies.client(of: request)
     var request = request
@@ -212,7 +212,7 @@ final class RequestDispatcher: Sendable {
     if !reading.enqueue(answer, of: entry.client) { refuse(entry, responder) }
   }
 
-  /// Decides by the head of a request whether its content is read.
+  /// Decides by a request's head whether to read its body.
   func admit(_ head: HTTPRequest, _ admission: HTTPAdmission) {
     let known = Authentication(api: api)
     guard let reading, !known.isKnown(head) else {
@@ -233,24 +233,24 @@ final class RequestDispatcher: Sendable {
     }
   }
 
-  /// An answer to a request whose content is not read.
+  /// The answer to a request whose body is not read.
   private func refused(_ answer: HTTPResponse, _ head: HTTPRequest) -> HTTPResponse {
     finished(answer, entry(of: head))
   }
 
-  /// The answer of the HTTP layer itself.
+  /// The answer to a failure in the HTTP layer.
   func failure(_ failure: HTTPFailure) -> HTTPResponse {
     var response = HTTPResponse.failure(failure)
     response.headers += api.crossOrigin.headers(of: failure.headers)
     return response
   }
 
-  /// From now on `/readyz` says no.
+  /// Makes `/readyz` answer 503.
   func announceStop() { api.stop() }
 
-  /// Finishes what waits, ends the threads and closes the database.
+  /// Finishes queued work, stops the threads and closes the database.
   func stop() {
-    // They write: they end first.
+    // These threads enqueue writes, so they stop before the writer.
     purging.stop()
     webhook?.stop()
     passwords.stop()
@@ -283,7 +283,7 @@ final class RequestDispatcher: Sendable {
           responder.respond { [self] in finished(answer(result), logged) }
           return
         }
-        // Committed: it is answered, whatever waits.
+        // The write is committed, so the answer bypasses the queue's limit.
         reading.enqueueOwed(
           { [self] in responder.respond(finished(answer(result), logged)) }, of: logged.client)
       }
@@ -317,7 +317,7 @@ final class RequestDispatcher: Sendable {
     }
   }
 
-  /// A write that is done in as many transactions as it takes, each behind those who wait.
+  /// A write that may take several transactions. Each transaction queues behind other writes.
   private func write(
     _ command: ServiceCommand, of client: Client,
     _ finish: @escaping @Sendable (Result<Outcome, Problem>) -> Void
@@ -336,7 +336,7 @@ final class RequestDispatcher: Sendable {
   private func finished(_ response: HTTPResponse, _ entry: RequestLog.Entry) -> HTTPResponse {
     var response = response
     response.headers += [("X-Request-ID", entry.id)] + entry.crossOrigin
-    // A user may have many addresses, and an address many users.
+    // Both are charged: a user may have many addresses, and an address many users.
     response.payers = [entry.address, entry.client.user].compactMap { $0 }
     answered(entry, response)
     return response

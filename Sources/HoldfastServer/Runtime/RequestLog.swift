@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastService
 
-/// The log: JSON, an object to a line; never a secret, and nothing of a user's data.
+/// The log: one JSON object per line. It contains no secrets and no user data.
 struct RequestLog: Sendable {
   private let write: @Sendable (String) -> Void
   private let now: @Sendable () -> Int64
@@ -12,7 +12,7 @@ struct RequestLog: Sendable {
     self.now = now
   }
 
-  /// Says something about the server itself.
+  /// Logs an event of the server itself.
   func event(_ event: StaticString, level: StaticString = "info", _ text: String = "") {
     var writer = begin(event, level: level)
     if !text.isEmpty {
@@ -22,8 +22,7 @@ struct RequestLog: Sendable {
     finish(&writer)
   }
 
-  /// A request that was answered.
-  ///
+  /// Logs an answered request.
   func request(_ entry: Entry, _ response: HTTPResponse) {
     var writer = begin("request", level: response.status >= 500 ? "error" : "info")
     writer.key("method")
@@ -56,26 +55,26 @@ struct RequestLog: Sendable {
     finish(&writer)
   }
 
-  /// A text cut to so many characters; one of as few bytes is not counted.
+  /// The first `limit` characters of a text. A text of at most `limit` bytes is returned unchanged.
   private static func bounded(_ text: some StringProtocol, _ limit: Int) -> String {
     text.utf8.count <= limit ? String(text) : String(text.prefix(limit))
   }
 
-  /// What is known of a request before it is answered.
+  /// The log entry of a request, before its answer.
   struct Entry: Sendable {
     let id: String
     let method: String
     let path: Substring
     /// The address of the client.
     let address: String
-    /// What a trusted proxy says that the client spoke, if it says so.
+    /// The scheme that the client used, according to a trusted proxy; nil if not stated.
     let scheme: String?
     let started: ContinuousClock.Instant
-    /// What is added to the answer for a page in a browser.
+    /// The CORS headers of the answer.
     let crossOrigin: [(name: String, value: String)]
-    /// Whose turn it takes.
+    /// The client whose share of the queues the request uses.
     let client: Client
-    /// The server's number of the device, where the request gave a valid token.
+    /// The server's number of the device, if the request has a valid token.
     var device: Int64?
   }
 
@@ -83,7 +82,7 @@ struct RequestLog: Sendable {
     Self.beginLine(event, level: level, at: now())
   }
 
-  /// The beginning of a line.
+  /// The start of a line: time, level and event.
   static func beginLine(_ event: StaticString, level: StaticString, at now: Int64) -> JSONWriter {
     var writer = JSONWriter(capacity: 320)
     writer.beginObject()

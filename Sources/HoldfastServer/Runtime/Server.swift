@@ -12,10 +12,10 @@ import Synchronization
 
 /// A sync server: the service behind HTTP, with its threads.
 ///
-/// HTTP threads parse, read and encode; long reads, writes and password hashing have threads of their own. Start it with `init`, end it with
-/// `stop()`, or let `run()` do both.
+/// HTTP threads parse, read and encode. Long reads, writes and password hashing have their own threads. Start the server with `init` and
+/// stop it with `stop()`, or let `run()` do both.
 public final class Server: Sendable {
-  /// The port that the server listens on, also when the system was asked to choose.
+  /// The port that the server listens on, including one that the system selected.
   public var port: UInt16 { http.port }
   /// The address of the server as a URL.
   public let url: String
@@ -31,16 +31,16 @@ public final class Server: Sendable {
   private let isStopped = Atomic<Bool>(false)
   private let tls: TLSFiles?
   private let log: RequestLog
-  /// What was read of its files last.
+  /// The last contents of the certificate files.
   private let tlsContents: Mutex<TLSFiles.Contents?>
 
-  /// Opens the database and starts to serve: when this returns, the server listens.
+  /// Opens the database and starts to listen.
   ///
-  /// - Parameter configuration: what to serve, and where.
-  /// - Throws: `ServerError` when the data directory or the schema can't be used, `HTTPServerError` when the address
-  ///   can't, `SQLiteError` when the database can't be read.
+  /// - Parameter configuration: the database, the address and all other settings.
+  /// - Throws: `ServerError` if the data directory or the schema is unusable, `HTTPServerError` if the address is, `SQLiteError` if the
+  ///   database is unreadable.
   public init(_ configuration: Configuration) throws {
-    // Before the database becomes one of this schema.
+    // Before the schema is applied to the database.
     if let schema = configuration.schema { try configuration.rules.check(against: schema) }
     let environment = configuration.environment
     let log = RequestLog(configuration.log, now: environment.now)
@@ -57,7 +57,7 @@ public final class Server: Sendable {
     let dispatcher = try RequestDispatcher(database, configuration, log)
     self.dispatcher = dispatcher
     var limits = configuration.limits
-    // Many people come by a proxy; who is on this machine has other means.
+    // Many users share the address of a proxy. A local process needs no connection limit, as it has other ways to do harm.
     limits.uncountedAddresses +=
       configuration.trustedProxies.ranges + ["127.0.0.0/8", "::1"].compactMap { IPAddress.Range($0) }
     do {
@@ -82,10 +82,10 @@ public final class Server: Sendable {
 
   deinit { stop() }
 
-  /// Stops: readiness turns to 503, no connection is taken any more, requests in flight are finished, the write-ahead log
-  /// is taken into the database. Returns when all is done; a second call does nothing.
+  /// Stops the server and returns when it has stopped. Readiness turns to 503, new connections are refused, requests in flight finish, and
+  /// the write-ahead log is checkpointed. A second call does nothing.
   ///
-  /// - Parameter grace: how long requests in flight may take; 10 seconds unless given.
+  /// - Parameter grace: the time limit for requests in flight; default 10 seconds.
   public func stop(grace: Duration = .seconds(10)) {
     guard !isStopped.exchange(true, ordering: .acquiringAndReleasing) else { return }
     dispatcher.announceStop()
@@ -95,8 +95,8 @@ public final class Server: Sendable {
     lock?.release()
   }
 
-  /// Reads the certificate and its key again, for the clients that connect from now on. A pair that can't be used is logged, and the one before
-  /// stays. Without TLS, and where nothing has changed, it does nothing.
+  /// Reads the certificate and its key again, and presents them to new connections. An unusable pair is logged, and the current one stays
+  /// in use. Does nothing without TLS, or if the files have not changed.
   public func reloadCertificate() {
     guard let tls else { return }
     do {
@@ -111,16 +111,16 @@ public final class Server: Sendable {
     } catch { log.event("certificate", level: "error", "The certificate of before stays: \(error)") }
   }
 
-  /// Runs until the process is told to end by SIGTERM or SIGINT, then stops cleanly. With TLS the certificate is read again at SIGHUP, and when
-  /// its files change: they are looked at every five seconds.
+  /// Runs a server until SIGTERM or SIGINT, then stops it cleanly. SIGHUP reloads the certificate. Changed certificate files are detected
+  /// within five seconds.
   ///
-  /// The signals must be blocked before any thread is started: call `blockStopSignals()` first.
+  /// The signals must be blocked before any thread starts: call `blockStopSignals()` first.
   /// - Parameter started: called with the server when it listens.
   public static func run(_ configuration: Configuration, started: (Server) -> Void = { _ in }) throws {
     blockStopSignals()
     defer { LogQueue.standardError.flush(within: .seconds(2)) }
     var configuration = configuration
-    // Some are the database's: a crowd of connections must not keep it from being opened.
+    // Some files are reserved for the database, so that many connections can't keep it from being opened.
     let connections = max(prepareProcess() - 128, 16)
     configuration.limits.maximumConnections = min(configuration.limits.maximumConnections, connections)
     let server = try Server(configuration)
@@ -133,23 +133,23 @@ public final class Server: Sendable {
     while true {
       switch nextSignal(of: Self.stopSignals, seconds: 5) {
       case SIGTERM, SIGINT: return
-      // SIGHUP, or time to look.
+      // SIGHUP, or the five seconds have passed.
       default: reloadCertificate()
       }
     }
   }
 
-  /// Keeps SIGTERM, SIGINT and SIGHUP from ending the process at once, in this thread and in those that it starts.
+  /// Blocks SIGTERM, SIGINT and SIGHUP in this thread and in threads that it starts.
   public static func blockStopSignals() {
     blockSignals(stopSignals)
   }
 
   private static let stopSignals = [SIGTERM, SIGINT, SIGHUP]
 
-  /// Takes what the system grants of open files, one for each connection, and lets a file that grows beyond its limit
-  /// be an error of that write, not the end of the process.
+  /// Raises the limit of open files to its maximum, one for each connection. Ignores SIGXFSZ, so that a file beyond its size limit is a
+  /// write error and does not kill the process.
   ///
-  /// - Returns: how many files may be open.
+  /// - Returns: the number of files that may be open.
   private static func prepareProcess() -> Int {
     signal(SIGXFSZ, SIG_IGN)
     var limit = rlimit()

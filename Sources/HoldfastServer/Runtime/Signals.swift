@@ -1,15 +1,15 @@
-// libsodium's header brings types of signals along, and then counts as the one that has them.
+// Must be internal: libsodium's header re-exports signal types, and Swift then attributes them to CSodium.
 internal import CSodium
 import Glibc
 import HoldfastService
 
-/// Keeps signals from doing anything by themselves, in this thread and in those that it starts.
+/// Blocks signals in this thread and in threads that it starts.
 func blockSignals(_ signals: [Int32]) {
   var set = set(of: signals)
   pthread_sigmask(SIG_BLOCK, &set, nil)
 }
 
-/// Waits for one of some signals, which must be blocked; nil when none has come in time.
+/// Waits for one of the signals, which must be blocked; nil on timeout.
 func nextSignal(of signals: [Int32], seconds: Int) -> Int32? {
   var set = set(of: signals)
   var time = timespec(tv_sec: seconds, tv_nsec: 0)

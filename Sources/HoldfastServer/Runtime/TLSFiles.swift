@@ -1,11 +1,11 @@
 import HoldfastHTTP
 import HoldfastService
 
-/// The files of a certificate and its key, in PEM. They are read again when they change.
+/// The PEM files of a certificate and its key. They are reloaded when they change.
 public struct TLSFiles: Sendable {
-  /// The certificate, then those above it.
+  /// The certificate, followed by its intermediate certificates.
   public var certificate: String
-  /// Its key, without a password.
+  /// The private key, without a password.
   public var key: String
 
   /// The files at two paths.
@@ -14,12 +14,12 @@ public struct TLSFiles: Sendable {
     self.key = key
   }
 
-  /// What is in the files.
+  /// The contents of both files.
   struct Contents: Equatable {
     fileprivate let chain: [UInt8]
     fileprivate let key: [UInt8]
 
-    /// The pair.
+    /// The parsed pair.
     ///
     /// - Throws: `HTTPServerError.invalidCertificate`.
     var pair: TLSCertificate { get throws { try TLSCertificate(chain: chain, key: key) } }
@@ -27,7 +27,7 @@ public struct TLSFiles: Sendable {
 
   /// Reads the files.
   ///
-  /// - Throws: `ServerError.unreachable` when one can't be read.
+  /// - Throws: `ServerError.unreachable` if a file can't be read.
   func read() throws -> Contents {
     func bytes(_ path: String) throws -> [UInt8] {
       guard let file = HTTPFile(path: path) else { throw ServerError(.unreachable, "\(path) can't be read.") }

@@ -1,25 +1,25 @@
 public import HoldfastHTTP
 import HoldfastService
 
-/// The proxies that are believed when they say for whom they ask.
+/// The proxies whose statements about the client are trusted.
 public struct TrustedProxies: Sendable {
-  /// Who asked.
+  /// The client of a request.
   struct Client: Equatable {
     let address: String
-    /// `http` or `https`; nil when nobody says.
+    /// `http` or `https`; nil if no trusted proxy states it.
     let scheme: String?
   }
 
-  /// More addresses in one request are not looked at.
+  /// The number of X-Forwarded-For entries that are examined.
   private static let limit = 32
 
   let ranges: [IPAddress.Range]
 
-  /// Those of some addresses.
+  /// The proxies in some address ranges.
   public init(_ ranges: [IPAddress.Range] = []) { self.ranges = ranges }
 
-  /// Who sent a request: the last one of X-Forwarded-For that is no trusted proxy, if a trusted proxy brought it; else the peer. What stands
-  /// before that may be anybody's word.
+  /// The client of a request. If the peer is a trusted proxy, it is the last X-Forwarded-For entry that is not a trusted proxy. Otherwise
+  /// it is the peer. Earlier entries can be forged.
   func client(of request: HTTPRequest) -> Client {
     guard isTrusted(request.remoteAddress) else { return Client(address: request.remoteAddress, scheme: nil) }
     let scheme = request.headers["X-Forwarded-Proto"]?.split(separator: ",").last.map(Self.trimmed)?
@@ -40,7 +40,7 @@ public struct TrustedProxies: Sendable {
     return ranges.contains { $0.contains(address) }
   }
 
-  /// An address as proxies write it: some put a port behind it, and brackets around IPv6.
+  /// Parses an address as proxies write it: optionally with a port, and with brackets around IPv6.
   private static func address(_ hop: Substring) -> String? {
     let text = trimmed(hop)
     if let plain = IPAddress(text) { return plain.text }

@@ -1,13 +1,13 @@
 import HoldfastService
 
-/// One range of bytes, as a request asks for it. Source: RFC 9110, section 14.1.2.
+/// A single byte range of a request. Source: RFC 9110, section 14.1.2.
 enum ByteRange: Equatable {
-  /// From the first to the last byte, or to the end.
+  /// From a byte to another inclusive, or to the end.
   case from(Int64, through: Int64?)
-  /// So many bytes at the end.
+  /// The last bytes, by count.
   case last(Int64)
 
-  /// Reads the field `Range`; nil when it is none, of another unit, or of several ranges: then all is sent.
+  /// Parses the field `Range`. Nil if it is invalid, of another unit, or of several ranges; the whole content is then sent.
   init?(_ field: String) {
     let parts = field.split(separator: "=", omittingEmptySubsequences: false)
     guard parts.count == 2, parts[0].lowercased() == "bytes" else { return nil }
@@ -23,7 +23,7 @@ enum ByteRange: Equatable {
     }
   }
 
-  /// The bytes of a content of `size`; nil when it has none of them.
+  /// The range within a content of `size` bytes; nil if it is empty.
   func bytes(of size: Int64) -> Range<Int64>? {
     switch self {
     case .from(let first, let last):
@@ -33,7 +33,7 @@ enum ByteRange: Equatable {
     }
   }
 
-  /// Digits alone; more than a file can have counts as the most.
+  /// Parses digits. A number beyond Int64 becomes its maximum.
   private static func number(_ text: some StringProtocol) -> Int64? {
     guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
     else { return nil }

@@ -2,10 +2,10 @@ import HoldfastCore
 import HoldfastSQLite
 import HoldfastService
 
-/// What a snapshot of a zone is made of, but for the seq: the file of one key and seq is always of the same records.
+/// The identity of a snapshot's content, except the seq: files of the same key and seq hold the same records.
 struct SnapshotKey: Sendable, Hashable {
   let epoch: String
-  /// The hash of zone, schema and layout.
+  /// The hash of the zone, the schema and the file layout.
   let hash: ContentHash
 
   init(_ zone: String, _ schema: SyncSchema, epoch: String) {
@@ -17,12 +17,12 @@ struct SnapshotKey: Sendable, Hashable {
   init(epoch: String, hash: ContentHash) { (self.epoch, self.hash) = (epoch, hash) }
 }
 
-/// The forms in which a snapshot is sent.
+/// The codings in which a snapshot is sent.
 enum SnapshotCoding: String, CaseIterable, Sendable {
   case identity, zstd
 }
 
-/// A snapshot of a zone: its state, and its file in each form.
+/// A snapshot of a zone: its seq, and its file in each coding.
 struct Snapshot: Sendable {
   struct Form: Sendable {
     let path: String
@@ -34,25 +34,25 @@ struct Snapshot: Sendable {
   let seq: Int64
   let forms: [SnapshotCoding: Form]
 
-  /// What the ETags of all its forms begin with.
+  /// The common prefix of the ETags of all codings.
   var state: String { "\(key.epoch).\(seq)-\(key.hash.text.prefix(16))" }
 
   var size: Int64 { forms.values.reduce(0) { $0 + $1.size } }
 
-  /// The strong ETag of a form, with its quotes.
+  /// The strong ETag of a coding, with quotes.
   func tag(_ coding: SnapshotCoding) -> String {
     let digest = forms[coding]?.digest.text.prefix(16) ?? ""
     return "\"\(state)-\(digest)\""
   }
 
-  /// The name of the file of a form, which says all that has to be known of it.
+  /// The file name of a coding, which contains all metadata.
   static func name(_ key: SnapshotKey, _ seq: Int64, _ coding: SnapshotCoding, _ digest: ContentHash)
     -> String
   {
     "\(key.epoch)-\(seq)-\(key.hash.text)-\(digest.text).\(coding == .zstd ? "db.zst" : "db")"
   }
 
-  /// Reads a name; nil when it is another file's.
+  /// Parses a file name; nil if the file is no snapshot.
   static func parse(
     _ name: String
   ) -> (key: SnapshotKey, seq: Int64, coding: SnapshotCoding, digest: ContentHash)? {

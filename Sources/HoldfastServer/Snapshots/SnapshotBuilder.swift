@@ -4,34 +4,34 @@ import HoldfastSQLite
 import HoldfastSQLiteStore
 import HoldfastService
 
-/// What a snapshot holds.
+/// The contents of a snapshot.
 public enum SnapshotContents: Sendable, Hashable {
-  /// One zone, for nobody in particular.
+  /// One zone, without regard to a user.
   case zone(String)
   /// All public zones of the schema.
   case publicZones
-  /// All that the user of a name may read, and nothing else.
+  /// The records that the user with this name may read.
   case user(String)
 }
 
-/// Writes snapshots: a device's database without a device. See docs/SNAPSHOTS.md, section 1.
+/// Writes snapshots: databases in a device's format, without a device. See docs/SNAPSHOTS.md, section 1.
 struct SnapshotBuilder {
-  /// The size of a page of changes, in memory, from which on no further change is begun.
+  /// The size in bytes at which a page of changes in memory is full.
   private static let pageSize = 4 << 20
 
   let schema: SyncSchema
   let epoch: String
 
-  /// A zone that was written.
+  /// A zone in a snapshot.
   struct Zone: Sendable, Equatable {
     let zone: String
     let seq: Int64
   }
 
-  /// Writes the snapshot of one moment to a new file, which is on disk when this returns.
+  /// Writes a snapshot to a new file, and syncs it to disk. All records are from one database snapshot.
   ///
-  /// - Parameter path: nothing may be there, nor at the same path with `.build` behind it.
-  /// - Throws: `ServerError.notFound` when there is no such zone or user; what the store and SQLite throw. Files that were begun are removed.
+  /// - Parameter path: a path without a file, also with the suffix `.build`.
+  /// - Throws: `ServerError.notFound` if there is no such zone or user; errors of the store and of SQLite. Incomplete files are removed.
   func build(_ contents: SnapshotContents, from reader: any StoreReader, to path: String) throws -> [Zone] {
     let draft = path + ".build"
     var isWhole = false
@@ -39,7 +39,7 @@ struct SnapshotBuilder {
       for leftOver in [draft, draft + "-journal"] + (isWhole ? [] : [path]) { unlink(leftOver) }
     }
     let connection = try SQLiteConnection(path: draft)
-    // Whatever ends this, the draft is thrown away.
+    // The draft is discarded on any failure, so it needs no journal.
     try connection.execute(
       "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -65536;"
     )
@@ -55,7 +55,7 @@ struct SnapshotBuilder {
         """)
       return zones
     }
-    // No statistics: a device has none, and those of this moment would mislead it when it has grown.
+    // No statistics: a device has none, and statistics of this state would mislead its planner as it grows.
     try connection.run("VACUUM INTO ?", [.text(path)])
     connection.close()
     try syncToDisk(path)
@@ -105,7 +105,7 @@ struct SnapshotBuilder {
     }
   }
 
-  /// Writes all of a zone, and gives its seq.
+  /// Writes all records of a zone, and returns its seq.
   private func write(
     _ zone: ZoneProgress, for user: String?, from reader: any StoreReader, to pages: inout SnapshotPages
   ) throws -> Int64 {
@@ -126,7 +126,7 @@ struct SnapshotBuilder {
   }
 }
 
-/// Writes pages of changes into a snapshot, as a device writes them.
+/// Writes pages of changes into a snapshot, with the code of a device.
 private struct SnapshotPages {
   private let schema: SyncSchema
   private let connection: SQLiteConnection
@@ -144,7 +144,7 @@ private struct SnapshotPages {
     let page = try PageParser.parse(bytes, bytes.indices, tables: forms)
     try page.bytes.withUnsafeBufferPointer { bytes in
       var writers: [DeviceRecordWriter?] = Array(repeating: nil, count: schema.tables.count)
-      // Of one moment a record comes once: a tombstone has nothing to remove.
+      // In one database snapshot each record occurs once, so a tombstone removes nothing.
       for change in page.changes where !change.isDeleted {
         let writer =
           try writers[change.table]
@@ -159,7 +159,7 @@ private struct SnapshotPages {
   }
 }
 
-/// Makes a file durable under the name that it has.
+/// Syncs a file to disk.
 ///
 /// - Throws: `ServerError.unreachable`.
 func syncToDisk(_ path: String) throws(ServerError) {

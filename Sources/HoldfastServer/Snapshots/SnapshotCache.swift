@@ -5,24 +5,24 @@ import HoldfastHTTP
 import HoldfastSQLiteStore
 import HoldfastService
 
-/// The folder of the snapshots that were built, and what is in it. Any thread.
+/// The folder of built snapshots. Callable from any thread.
 ///
-/// @unchecked Sendable: the list is touched under the lock alone.
+/// @unchecked Sendable: the list is accessed only with the lock held.
 final class SnapshotCache: @unchecked Sendable {
-  /// How many states of a zone are kept, for who is still reading an older one.
+  /// The number of states kept per zone, for downloads of an older one.
   private static let statesOfZone = 2
 
   let folder: String
   private let limit: Int64
   private let lock = Lock()
-  /// The oldest first.
+  /// Oldest first.
   private var snapshots: [Snapshot] = []
 
-  /// Opens the folder, made when it is missing, and removes what can't be used: files of another epoch, and what a crash left over.
+  /// Opens the folder, creating it if missing. Removes unusable files: those of another epoch, and drafts that a crash left.
   ///
   /// - Parameters:
-  ///   - limit: how many bytes all files may have.
-  ///   - epoch: that of the database.
+  ///   - limit: the maximum size of all files in bytes.
+  ///   - epoch: the database's epoch.
   /// - Throws: `ServerError.unreachable`.
   init(_ folder: String, limit: Int64, epoch: String) throws(ServerError) {
     self.folder = folder
@@ -62,11 +62,11 @@ final class SnapshotCache: @unchecked Sendable {
         }
       }
     }
-    // Which was asked for last is not known any more.
+    // The order of use is lost at a restart.
     snapshots.sort { $0.seq < $1.seq }
   }
 
-  /// The names of what is in a folder.
+  /// The names of the entries of a folder.
   ///
   /// - Throws: `ServerError.unreachable`.
   static func names(in folder: String) throws(ServerError) -> [String] {
@@ -78,7 +78,7 @@ final class SnapshotCache: @unchecked Sendable {
     defer { closedir(listing) }
     var names: [String] = []
     while let entry = readdir(listing) {
-      // Where it stands: an entry is shorter than its type says, and a copy would read past the end of the listing.
+      // Read in place: an entry is shorter than its C type, so copying it would read beyond the buffer.
       let name = withUnsafePointer(to: &entry.pointee.d_name) {
         String(cString: UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self))
       }
@@ -87,20 +87,20 @@ final class SnapshotCache: @unchecked Sendable {
     return names
   }
 
-  /// Whether a file may be removed: the folder could be one that somebody uses for other things as well.
+  /// Whether a file may be removed. The folder may contain files of other programs.
   private static func isOurs(_ name: String) -> Bool {
     Snapshot.parse(name) != nil || name.hasPrefix("holdfast-building-")
   }
 
-  /// A path for a file that is being built; removed at the next start, if it is still there.
+  /// A path for a file under construction. The next start removes it if it is left over.
   func draft(_ random: [UInt8]) -> String { "\(folder)/holdfast-building-\(hexadecimal(random))" }
 
-  /// The latest snapshot of a key that is not older than `seq`.
+  /// The latest snapshot of a key whose seq is at least `seq`.
   func latest(_ key: SnapshotKey, atLeast seq: Int64) -> Snapshot? {
     lock.hold { snapshots.filter { $0.key == key && $0.seq >= seq }.max { $0.seq < $1.seq } }
   }
 
-  /// The snapshot of a key one of whose forms has an ETag, and that form.
+  /// The snapshot and coding with an ETag.
   func snapshot(_ key: SnapshotKey, tag: String) -> (Snapshot, SnapshotCoding)? {
     lock.hold {
       for snapshot in snapshots where snapshot.key == key {
@@ -110,7 +110,7 @@ final class SnapshotCache: @unchecked Sendable {
     }
   }
 
-  /// Takes the two forms of a snapshot, which are on disk, into the cache, and removes what is too much.
+  /// Moves the two files of a snapshot, already synced to disk, into the cache. Then trims the cache.
   func insert(
     _ key: SnapshotKey, _ seq: Int64, _ drafts: [SnapshotCoding: String]
   ) throws(ServerError) -> Snapshot {
@@ -136,10 +136,10 @@ final class SnapshotCache: @unchecked Sendable {
   /// The bytes of all files.
   var size: Int64 { lock.hold { snapshots.reduce(0) { $0 + $1.forms.values.reduce(0) { $0 + $1.size } } } }
 
-  /// Whether there is nothing in it.
+  /// Whether the cache is empty.
   var isEmpty: Bool { lock.hold { snapshots.isEmpty } }
 
-  /// Removes the snapshots of a key from before a seq.
+  /// Removes the snapshots of a key that are older than `seq`.
   func removeAll(_ key: SnapshotKey, before seq: Int64) {
     let removed = lock.hold {
       let removed = snapshots.filter { $0.key == key && $0.seq < seq }
@@ -149,13 +149,13 @@ final class SnapshotCache: @unchecked Sendable {
     for snapshot in removed { Self.remove(snapshot) }
   }
 
-  /// Purges a snapshot whose file is gone.
+  /// Removes a snapshot whose file is gone.
   func remove(_ snapshot: Snapshot) {
     lock.hold { snapshots.removeAll { $0.key == snapshot.key && $0.seq == snapshot.seq } }
     Self.remove(snapshot)
   }
 
-  /// Removes states that others have followed, and the oldest, until the limit holds; the latest of all stays.
+  /// Removes superseded states, and the oldest snapshots while the limit is exceeded. The latest snapshot stays.
   private func trim() {
     let removed = lock.hold {
       var removed: [Snapshot] = []
@@ -176,6 +176,6 @@ final class SnapshotCache: @unchecked Sendable {
     for snapshot in removed { Self.remove(snapshot) }
   }
 
-  /// Who is reading a file goes on reading it.
+  /// Running downloads keep their open files.
   private static func remove(_ snapshot: Snapshot) { for form in snapshot.forms.values { unlink(form.path) } }
 }

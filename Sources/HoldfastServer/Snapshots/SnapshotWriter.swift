@@ -3,23 +3,23 @@ import HoldfastCore
 import HoldfastSQLiteStore
 public import HoldfastService
 
-/// Writes snapshots for an app to ship, also while servers run: `holdfast snapshot`.
+/// Writes snapshots for an app to ship: `holdfast snapshot`. Works while servers run.
 public struct SnapshotWriter {
   private let database: any ServerDatabase
   private let random: @Sendable (Int) -> [UInt8]
 
   /// Opens the database of a server.
   ///
-  /// - Throws: `ServerError` when there is none, or it is not ours.
+  /// - Throws: `ServerError` if there is none, or it is not Holdfast's.
   public init(_ location: DatabaseLocation, environment: ServerEnvironment = .system) throws {
     database = try location.open(schema: nil, random: environment.random)
     random = environment.random
   }
 
-  /// Writes a file, in place of one that may be there: a kill leaves the old one or the new one.
+  /// Writes a file, replacing an existing one atomically.
   ///
-  /// - Returns: the zones that are in it, with their change tokens.
-  /// - Throws: `ServerError`; what the database throws.
+  /// - Returns: the zones in the file, with their change tokens.
+  /// - Throws: `ServerError`; errors of the database.
   public func write(_ contents: SnapshotContents, to path: String) throws -> [(zone: String, token: String)] {
     let new = "\(path).\(hexadecimal(random(4))).new"
     let builder = SnapshotBuilder(schema: database.schema, epoch: database.epoch)

@@ -5,21 +5,21 @@ import HoldfastSQLiteStore
 import HoldfastService
 import Synchronization
 
-/// The snapshots of zones that a server gives out: cached, and built one after the other.
+/// The snapshots that a server offers: cached, and built one at a time.
 final class Snapshots: Sendable {
-  /// How many builds may wait.
+  /// The maximum number of queued builds.
   static let queueLimit = 64
 
   let cache: SnapshotCache
   private let database: any ServerDatabase
   private let random: @Sendable (Int) -> [UInt8]
   private let built = Atomic<Int>(0)
-  /// Whether the folder goes with the server.
+  /// Whether the folder is removed when the server stops.
   private let isTemporary: Bool
 
   /// - Parameters:
-  ///   - folder: where files are kept; nil for a new temporary folder.
-  ///   - limit: how many bytes they may have.
+  ///   - folder: the folder of the files; nil for a new temporary folder.
+  ///   - limit: the maximum size of all files in bytes.
   /// - Throws: `ServerError.unreachable`.
   init(
     _ database: any ServerDatabase, folder: String?, limit: Int64,
@@ -35,17 +35,17 @@ final class Snapshots: Sendable {
 
   deinit { close() }
 
-  /// Removes the folder if it is a temporary one; what is being sent is sent on.
+  /// Removes a temporary folder. Running downloads continue.
   func close() { if isTemporary { removeFolder() } }
 
-  /// How many files were built.
+  /// The number of snapshots built so far.
   var builds: Int { built.load(ordering: .relaxed) }
 
   func key(_ zone: String) -> SnapshotKey { SnapshotKey(zone, database.schema, epoch: database.epoch) }
 
-  /// A snapshot of a zone that is not older than `seq`, from the cache or built now. One thread at a time.
+  /// A snapshot of a zone whose seq is at least `seq`, from the cache or newly built. One thread at a time.
   ///
-  /// - Throws: `Problem.notFound` when there is no such zone; `ServerError`; what the database throws.
+  /// - Throws: `Problem.notFound` if there is no such zone; `ServerError`; errors of the database.
   func snapshot(of zone: String, atLeast seq: Int64) throws -> Snapshot {
     let key = key(zone)
     let builder = SnapshotBuilder(schema: database.schema, epoch: key.epoch)
@@ -65,7 +65,7 @@ final class Snapshots: Sendable {
     return try cache.insert(key, zones[0].seq, [.identity: plain, .zstd: compressed])
   }
 
-  /// Removes the snapshots of zones from which a user was erased since.
+  /// Removes snapshots that predate the erasure of a user from their zone.
   func removeErased() throws {
     if cache.isEmpty { return }
     for (zone, seq) in try database.read({ try $0.erasedZones() }) {

@@ -2,31 +2,31 @@ import HoldfastConcurrency
 import HoldfastHTTP
 import HoldfastService
 
-/// A thread that does what there is to do, and waits while there is nothing, until it is stopped.
+/// A thread that handles work and waits for more, until it is stopped.
 ///
-/// @unchecked Sendable: `isStopping` is touched under the lock alone, `thread` by its owner alone.
+/// @unchecked Sendable: `isStopping` is accessed only with the lock held, `thread` only by the owner.
 final class BackgroundThread: @unchecked Sendable {
-  /// What the thread finds when it looks.
+  /// The result of a look for work.
   enum Next<Work> {
     case work(Work)
-    /// Nothing, unless it is signalled, before a time; nil when it has to be signalled.
+    /// No work. The thread sleeps until the time, or until a signal; nil means only a signal.
     case nothing(until: MonotonicTime?)
   }
 
-  /// Guards what the thread shares with others, who signal when it is to look again.
+  /// Guards the state that the thread shares with others. They broadcast on it when there is work.
   let lock = Lock()
   private(set) var isStopping = false
   private var thread: SystemThread?
 
-  /// Starts the thread; once.
+  /// Starts the thread. Call it once.
   ///
-  /// - Parameter body: ends when `next` gives nil.
-  /// - Throws: `ServerError.unreachable` when the system has no thread left.
+  /// - Parameter body: returns when `next` returns nil.
+  /// - Throws: `ServerError.unreachable` if the system can't start a thread.
   func start(_ body: @escaping @Sendable () -> Void) throws(ServerError) { thread = try startThread(body) }
 
-  /// Waits for something to do; nil when the thread is to end.
+  /// Waits for work; nil when the thread must stop.
   ///
-  /// - Parameter look: runs under the lock.
+  /// - Parameter look: runs with the lock held.
   func next<Work>(_ look: () -> Next<Work>) -> Work? {
     lock.hold {
       while !isStopping {
@@ -40,7 +40,7 @@ final class BackgroundThread: @unchecked Sendable {
     }
   }
 
-  /// Ends the thread, after what it does now; once.
+  /// Stops the thread after its current work, and joins it. Call it once.
   func stop() {
     lock.hold {
       isStopping = true

@@ -1,34 +1,34 @@
 import HoldfastHTTP
 import HoldfastService
 
-/// Whose work it is, for taking turns.
+/// The client that a job counts for in fair scheduling.
 enum Client: Hashable, Sendable {
-  /// Of a user, by id.
+  /// A user, by id.
   case user(String)
-  /// Of a token that nobody has looked up yet.
+  /// A token that is not yet looked up.
   case token(TokenHash)
-  /// Of somebody who is known by the address alone.
+  /// An unauthenticated client, by address.
   case address(String)
-  /// The server's own.
+  /// The server itself.
   case server
 
-  /// The user's id, if it is known.
+  /// The user's id, if known.
   var user: String? { if case .user(let id) = self { id } else { nil } }
 
-  /// The same, but of an address the network around it, as somebody has many addresses at no cost.
+  /// The same client, but an address becomes its network, because a client can have many addresses.
   var site: Client {
     guard case .address(let text) = self, let address = IPAddress(text) else { return self }
     return .address(address.site)
   }
 }
 
-/// Jobs that wait, in the order of arrival for each client, with clients taking turns.
+/// A queue of jobs: first in, first out for each client; clients take turns.
 struct FairQueue<Job> {
-  /// How much of the queue one client may have.
+  /// The limits of one client.
   struct Share: Sendable {
-    /// How many jobs may wait.
+    /// The maximum number of queued jobs.
     let waiting: Int
-    /// How many jobs may be under way at the same time.
+    /// The maximum number of jobs running at the same time.
     let running: Int
   }
 
@@ -37,29 +37,29 @@ struct FairQueue<Job> {
     var running = 0
   }
 
-  /// How many jobs wait.
+  /// The number of queued jobs.
   private(set) var count = 0
   private let share: Share
   private var lines: [Client: Line] = [:]
-  /// Clients with a job that may be taken, each once, the next first.
+  /// The clients with a runnable job, each once, in the order of their turns.
   private var turns: [Client] = []
 
-  /// A queue of which each client has at most a share.
+  /// Creates a queue with the same limits for each client.
   init(share: Share) { self.share = share }
 
-  /// Whether there is a job that may be taken now.
+  /// Whether a job can run now.
   var isReady: Bool { !turns.isEmpty }
 
-  /// Adds a job at the end of its client's line; false when the client has too many.
+  /// Appends a job to its client's line; false if the client is at its limit.
   mutating func append(_ job: Job, of client: Client) -> Bool {
     if lines[client, default: Line()].jobs.count >= share.waiting { return false }
     insert(job, of: client)
     return true
   }
 
-  /// Adds a job, however many the client has.
+  /// Adds a job regardless of the client's limit.
   ///
-  /// - Parameter atFront: whether it comes before the client's others, and the client before others.
+  /// - Parameter atFront: whether the job goes before the client's others, and the client before other clients.
   mutating func insert(_ job: Job, of client: Client, atFront: Bool = false) {
     var line = lines.removeValue(forKey: client) ?? Line()
     if line.jobs.isEmpty, line.running < share.running {
@@ -70,11 +70,11 @@ struct FairQueue<Job> {
     count += 1
   }
 
-  /// Takes jobs, one of each client in turn, until there are `limit` or none is left. Each is under way until `finish`.
+  /// Takes up to `limit` jobs, one of each client in turn. Each counts as running until `finish`.
   mutating func take(_ limit: Int) -> [(client: Client, job: Job)] {
     var taken: [(client: Client, job: Job)] = []
     while taken.count < limit, !turns.isEmpty {
-      // A round at a time: what comes after it is of clients that have had their turn.
+      // One round: each client in it has one turn.
       let round = turns.prefix(limit - taken.count)
       turns.removeFirst(round.count)
       for client in round {
@@ -89,7 +89,7 @@ struct FairQueue<Job> {
     return taken
   }
 
-  /// A job of a client has ended.
+  /// Records that a job of a client has ended.
   mutating func finish(_ client: Client) {
     guard var line = lines[client] else { return }
     if !line.jobs.isEmpty, line.running == share.running { turns.append(client) }
@@ -97,7 +97,7 @@ struct FairQueue<Job> {
     lines[client] = line.running == 0 && line.jobs.isEmpty ? nil : line
   }
 
-  /// Takes all that wait, whoever's turn it is.
+  /// Removes and returns all queued jobs.
   mutating func removeAll() -> [Job] {
     defer {
       lines = lines.compactMapValues { $0.running == 0 ? nil : Line(running: $0.running) }

@@ -2,9 +2,9 @@ import HoldfastConcurrency
 import HoldfastHTTP
 import HoldfastService
 
-/// A bounded queue of jobs in which clients take turns, and the threads that take them in batches.
+/// A bounded queue in which clients take turns, and the threads that process it in batches.
 ///
-/// @unchecked Sendable: `waiting`, `isStopping` and `isEnded` are touched under the lock alone; `threads` is set before another thread
+/// @unchecked Sendable: `waiting`, `isStopping` and `isEnded` are accessed only with the lock held. `threads` is set before another thread
 /// has the worker, and read only by its owner.
 final class Worker<Job: Sendable>: @unchecked Sendable {
   private let limit: Int
@@ -19,12 +19,12 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
   /// Starts the threads.
   ///
   /// - Parameters:
-  ///   - limit: how many jobs may wait; of one client a quarter of them, rounded up.
-  ///   - batch: how many jobs are taken at once.
-  ///   - threads: how many threads there are.
-  ///   - running: how many jobs of one client may be under way; any number unless given.
-  ///   - body: does a batch of jobs, on the thread of a number from 0, and says for how many at its end it had no time: not for all.
-  /// - Throws: `ServerError.unreachable` when the system has no thread left.
+  ///   - limit: the maximum number of queued jobs; for one client a quarter of it, rounded up.
+  ///   - batch: the number of jobs taken at a time.
+  ///   - threads: the number of threads.
+  ///   - running: the maximum number of running jobs of one client; default unlimited.
+  ///   - body: processes a batch, on the thread with a number from 0. Returns how many jobs at the end it left undone; fewer than all.
+  /// - Throws: `ServerError.unreachable` if the system can't start a thread.
   init(
     limit: Int, batch: Int, threads count: Int = 1, running: Int = .max,
     _ body: @escaping @Sendable ([Job], _ thread: Int) -> Int
@@ -44,22 +44,22 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
   /// How many jobs wait.
   var waitingCount: Int { lock.hold { waiting.count } }
 
-  /// Adds a job; false when too many wait, in all or of the client, or the worker is stopping.
+  /// Adds a job; false if the queue or the client's share is full, or the worker is stopping.
   func enqueue(_ job: Job, of client: Client) -> Bool {
     lock.hold {
       if isStopping || waiting.count >= limit || !waiting.append(job, of: client) { return false }
-      // Only a queue that is as good as empty can have a thread asleep.
+      // Without a limit of running jobs, a thread sleeps only if the queue is nearly empty.
       if waiting.count <= threads.count { lock.broadcast() }
       return true
     }
   }
 
-  /// Adds a job that must be done, however many wait; after `stop` it is done at once.
+  /// Adds a job that must run, regardless of limits. After `stop` it runs on this thread.
   func enqueueOwed(_ job: Job, of client: Client) {
     if !enqueueBegun(job, of: client) { finish([job]) }
   }
 
-  /// Adds a job of which a part is done, however many wait; false after `stop`.
+  /// Adds a job that is partly done, regardless of limits; false after `stop`.
   func enqueueBegun(_ job: Job, of client: Client) -> Bool {
     lock.hold {
       if isStopping, isEnded { return false }
@@ -69,7 +69,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// Takes no further jobs, does those that wait, and returns when the thread has ended. Once, before the worker goes.
+  /// Refuses further jobs, finishes the queued ones, and returns when the threads have ended. Call it once, before the worker is released.
   func stop() {
     lock.hold {
       isStopping = true
@@ -80,13 +80,13 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
     finish(lock.hold { end() })
   }
 
-  /// What came after the threads had ended.
+  /// Closes the queue, and returns jobs that were added after the threads had ended.
   private func end() -> [Job] {
     isEnded = true
     return waiting.removeAll()
   }
 
-  /// Does jobs on this thread, all of them.
+  /// Runs all jobs on this thread.
   private func finish(_ jobs: [Job]) {
     for job in jobs { _ = body([job], 0) }
   }
@@ -100,7 +100,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
       if taken.isEmpty { return }
       let left = body(taken.map(\.job), number)
       lock.hold {
-        // Those that there was no time for come first among their client's, in the order that they had.
+        // Jobs left undone return to the front of their client's line, in their order.
         for (client, job) in taken.suffix(left).reversed() { waiting.insert(job, of: client, atFront: true) }
         for (client, _) in taken { waiting.finish(client) }
         lock.broadcast()

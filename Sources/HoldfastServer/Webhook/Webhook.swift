@@ -3,18 +3,18 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastService
 
-/// The thread that tells a team's program which zones moved; docs/PUSH.md.
+/// The thread that notifies a team's program of changed zones; docs/PUSH.md.
 ///
-/// What was told is written in the database after the program's answer: each zone is told at least once, in the order of its seqs, whatever dies.
-/// Of several servers on one database the one that leads does it.
+/// A delivery is recorded in the database after the program's answer. So each zone is delivered at least once, in the order of its seqs,
+/// across crashes. Of several servers on one database, only the leader calls the program.
 ///
-/// @unchecked Sendable: `plan` and `isLeading` are touched under the lock alone; `given` is set once by its owner, before the thread starts, and read by the thread.
+/// @unchecked Sendable: `plan` and `isLeading` are accessed only with the lock held. `given` is set once, before the thread starts.
 final class Webhook: @unchecked Sendable {
-  /// What it takes from the rest of the server.
+  /// The dependencies on the rest of the server.
   struct Surroundings: Sendable {
-    /// Zones of which the program was not told all: those named, or any, so many at the most.
+    /// Zones with undelivered changes: among `zones`, or any if nil; at most `limit`.
     let unnotified: @Sendable (_ zones: [String]?, _ limit: Int) throws -> [UnnotifiedZone]
-    /// Writes what was told; false when that failed.
+    /// Records deliveries; false if that fails.
     let write: @Sendable ([NotifiedZone]) -> Bool
     let environment: ServerEnvironment
     let log: @Sendable (String) -> Void
@@ -29,13 +29,13 @@ final class Webhook: @unchecked Sendable {
 
   init(_ configuration: WebhookConfiguration) { self.configuration = configuration }
 
-  /// Starts the thread; once, before `lead`.
+  /// Starts the thread. Call it once, before `lead`.
   func start(_ surroundings: Surroundings) throws(ServerError) {
     given = surroundings
     try thread.start { [unowned self] in run(surroundings) }
   }
 
-  /// Zones have moved. Any thread; returns at once.
+  /// Receives zone changes. Callable from any thread; does not block.
   func moved(_ changes: ZoneChanges) {
     if changes.zones.isEmpty { return }
     lock.hold {
@@ -45,7 +45,7 @@ final class Webhook: @unchecked Sendable {
     }
   }
 
-  /// This server leads from now on, or does no longer; or something may have been missed.
+  /// Sets whether this server leads. Also rescans the database, because changes may have been missed.
   func lead(_ leads: Bool) {
     lock.hold {
       isLeading = leads
@@ -54,7 +54,7 @@ final class Webhook: @unchecked Sendable {
     }
   }
 
-  /// Ends the thread, after the call that is made now; once.
+  /// Stops the thread after the current call. Call it once.
   func stop() { thread.stop() }
 
   private var surroundings: Surroundings {
@@ -119,7 +119,7 @@ final class Webhook: @unchecked Sendable {
       let sent = unnotified.map { NotifiedZone(zone: $0.zone, seq: $0.seq) }
       guard surroundings.write(sent) else { return postpone(retryAfter: 1000) }
       lock.hold { plan.succeeded(zones) }
-      // What moved during the call was not added, as the zone was waiting.
+      // Zones that changed during the call were still in the plan, so `add` ignored them.
       let behind = try surroundings.unnotified(zones, zones.count)
       lock.hold { plan.add(behind.map(\.zone)) }
     case 400...499 where answer.status != 408 && answer.status != 429:

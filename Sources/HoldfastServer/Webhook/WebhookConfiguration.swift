@@ -1,37 +1,37 @@
 import HoldfastService
 
-/// Where a team's own program is told which zones moved: docs/PUSH.md, section on webhooks.
+/// A webhook, which notifies a team's program of changed zones: docs/PUSH.md, section on webhooks.
 public struct WebhookConfiguration: Sendable {
   /// One call of the program.
   public struct Delivery: Sendable {
-    /// JSON.
+    /// The JSON body.
     public let body: [UInt8]
-    /// The header fields that go with it, the signature among them.
+    /// The header fields of the call, including the signature.
     public let headers: [(name: String, value: String)]
   }
 
-  /// What became of a call.
+  /// The result of a call.
   public struct Answer: Sendable {
-    /// The HTTP status; 0 when there was no answer.
+    /// The HTTP status; 0 if there was no answer.
     public let status: Int
-    /// The seconds of Retry-After, where it was sent.
+    /// Retry-After in seconds; nil if absent.
     public let retryAfter: Int?
 
-    /// An answer of its parts.
+    /// Creates an answer.
     public init(status: Int, retryAfter: Int? = nil) {
       self.status = status
       self.retryAfter = retryAfter
     }
   }
 
-  /// The key of the signatures; 16 bytes or more.
+  /// The signing key; at least 16 bytes.
   public var secret: [UInt8]
-  /// How many zones one call names at the most; 100 unless given.
+  /// The maximum number of zones in one call; default 100.
   public var batch = 100
-  /// Makes a call and waits for the answer, for at most as long as the program may take; on a thread that does nothing else.
+  /// Makes a call and waits for the answer within the program's time limit. It runs on the webhook's own thread.
   public var post: @Sendable (Delivery) -> Answer
 
-  /// A webhook of its parts.
+  /// Creates a webhook configuration.
   public init(secret: [UInt8], post: @escaping @Sendable (Delivery) -> Answer) {
     self.secret = secret
     self.post = post

@@ -1,30 +1,30 @@
 import HoldfastCore
 import HoldfastService
 
-/// Which zones a team's program is to be told of, and when. Pure: docs/PUSH.md has its table.
+/// Decides which zones a team's program is notified of, and when. Pure; docs/PUSH.md has the table.
 ///
-/// A zone is in one call at a time, and what is told of it never goes back: so each zone's news arrive in order.
+/// A zone is in one call at a time, and the seq sent for it never decreases. So the program receives each zone's changes in order.
 struct WebhookPlan {
   private struct Waiting {
     var failures = 0
     /// In milliseconds of the caller's clock.
     var notBefore: Int64 = 0
-    /// Whether it is told alone, as a call with it was refused.
+    /// Whether the zone is sent in a call of its own, because a call with it was refused.
     var isAlone = false
   }
 
-  /// More zones than this are not kept in memory: the database is asked for them.
+  /// The maximum number of zones in memory. Beyond it, the database is scanned.
   static let limit = 100_000
-  /// The waits after a failure, in milliseconds: the first, and the longest.
+  /// The first and the longest wait after a failure, in milliseconds.
   static let backOff: (first: Int64, longest: Int64) = (1000, 300_000)
 
   private var waiting: TextMap<Waiting> = [:]
   private var failures = 0
   private var notBefore: Int64 = 0
-  /// Whether the database is to be asked which zones are behind.
+  /// Whether the database must be scanned for zones with undelivered changes.
   private(set) var mustScan = true
 
-  /// Zones have moved.
+  /// Adds changed zones.
   mutating func add(_ zones: some Sequence<String>) {
     for zone in zones where waiting[zone] == nil {
       if waiting.count >= Self.limit {
@@ -35,13 +35,13 @@ struct WebhookPlan {
     }
   }
 
-  /// The database was asked, and has said all.
+  /// Records that a scan returned all undelivered zones.
   mutating func scanned() { mustScan = false }
 
-  /// Something may have been missed.
+  /// Requests a scan, because changes may have been missed.
   mutating func scanAgain() { mustScan = true }
 
-  /// The zones of the next call; empty when there is nothing to do now.
+  /// The zones of the next call; empty if none are due.
   func next(_ limit: Int, now: Int64) -> [String] {
     if now < notBefore { return [] }
     let due = waiting.filter { $0.value.notBefore <= now }
@@ -49,29 +49,29 @@ struct WebhookPlan {
     return Array(due.keys.sorted().prefix(limit))
   }
 
-  /// When `next` may have something that it has not now, or the database is to be asked; nil when only news can bring that.
+  /// The time when `next` may return zones, or the database must be scanned. Nil if only new changes can cause either.
   func nextTime(now: Int64) -> Int64? {
     guard let first = waiting.values.map(\.notBefore).min() else { return mustScan ? notBefore : nil }
     return max(first, notBefore)
   }
 
-  /// The program has taken the zones, or they had nothing new.
+  /// Records that zones were delivered, or had no undelivered changes.
   mutating func succeeded(_ zones: [String]) {
     for zone in zones { waiting[zone] = nil }
     (failures, notBefore) = (0, 0)
   }
 
-  /// The program can't be reached, or asks for patience.
+  /// Postpones all calls: the program is unreachable, or asks to wait.
   ///
   /// - Parameters:
-  ///   - retryAfter: in milliseconds; what it asked for.
-  ///   - random: spreads the wait.
+  ///   - retryAfter: the program's Retry-After, in milliseconds.
+  ///   - random: adds jitter to the wait.
   mutating func postponed(now: Int64, retryAfter: Int64, random: UInt64) {
     failures += 1
     notBefore = now + max(Self.wait(failures, random), retryAfter)
   }
 
-  /// The program has refused a call with these zones: they are told one by one, and one that is refused alone waits alone.
+  /// Records that the program refused a call. Its zones are then sent one by one; a zone refused in a call of its own waits separately.
   mutating func refused(_ zones: [String], now: Int64, random: UInt64) {
     for zone in zones {
       waiting[zone]?.isAlone = true
@@ -82,7 +82,7 @@ struct WebhookPlan {
     }
   }
 
-  /// Doubles from the first wait to the longest; half of it by chance.
+  /// The wait after a failure. It doubles from the first to the longest; half of it is random.
   private static func wait(_ failures: Int, _ random: UInt64) -> Int64 {
     let bound = min(backOff.longest, backOff.first << Int64(min(failures - 1, 16)))
     return bound / 2 + Int64(random % UInt64(bound / 2 + 1))

@@ -3,7 +3,7 @@ import HoldfastService
 
 internal import CSodium
 
-/// What a call of a team's program says, and its signature.
+/// The body and the signature of a webhook call.
 enum WebhookText {
   /// The body: `{"id", "at", "zones": [{"zone", "seq", "public", "users"}]}`.
   static func body(id: String, at milliseconds: Int64, _ zones: [UnnotifiedZone]) -> [UInt8] {

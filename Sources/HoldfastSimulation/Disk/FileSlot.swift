@@ -1,6 +1,6 @@
 internal import CSQLite
 
-/// The memory that SQLite gives to an open file: its own part, and ours.
+/// The memory that SQLite allocates for an open file: SQLite's own part, and the simulation's.
 struct FileSlot {
   private var base: sqlite3_file
   private var handle: Unmanaged<OpenFile>
@@ -20,11 +20,11 @@ struct FileSlot {
 
 private typealias Slot = UnsafeMutablePointer<sqlite3_file>
 
-// Written once, before the first file is opened, and only read from then on.
+// Written once before the first file is opened, then only read.
 nonisolated(unsafe) private let methods: UnsafePointer<sqlite3_io_methods> = {
   let methods = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
   methods.initialize(to: sqlite3_io_methods())
-  // Version 2 has shared memory but no mapped files: every read is a step, whatever mmap_size says.
+  // Version 2 has shared memory but no memory-mapped files: every read is a step, whatever mmap_size is.
   methods.pointee.iVersion = 2
   methods.pointee.xClose = fileClose
   methods.pointee.xRead = fileRead
@@ -45,7 +45,7 @@ nonisolated(unsafe) private let methods: UnsafePointer<sqlite3_io_methods> = {
   return UnsafePointer(methods)
 }()
 
-// MARK: - What SQLite calls. Source: <https://www.sqlite.org/c3ref/io_methods.html>
+// MARK: - Callbacks of SQLite. Source: <https://www.sqlite.org/c3ref/io_methods.html>
 
 private func open(_ slot: Slot?) -> OpenFile { FileSlot.handle(slot).takeUnretainedValue() }
 
@@ -94,7 +94,7 @@ private func fileControl(_ slot: Slot?, _ operation: Int32, _ argument: UnsafeMu
 
 private func fileSectorSize(_ slot: Slot?) -> Int32 { Int32(SimulatedFile.sector) }
 
-/// As SQLite's own file system says it of common disks: bytes beside a torn write are never harmed.
+/// As SQLite's default file system reports common disks: a torn write never damages bytes beside it.
 private func fileCharacteristics(_ slot: Slot?) -> Int32 { SQLITE_IOCAP_POWERSAFE_OVERWRITE }
 
 private func fileShmMap(
@@ -112,7 +112,7 @@ private func fileShmLock(_ slot: Slot?, _ offset: Int32, _ count: Int32, _ flags
   return open(slot).lockSharedMemory(slots, flags: flags)
 }
 
-/// One thread runs everything, so memory is always in order.
+/// Everything runs on one thread, so no barrier is needed.
 private func fileShmBarrier(_ slot: Slot?) {}
 
 private func fileShmUnmap(_ slot: Slot?, _ deletes: Int32) -> Int32 {

@@ -1,6 +1,6 @@
 internal import CSQLite
 
-/// A file as one SQLite connection has it open.
+/// An open file of one SQLite connection.
 final class OpenFile {
   let disk: SimulatedDisk
   let file: SimulatedFile
@@ -8,7 +8,7 @@ final class OpenFile {
   let process: SimulatedProcess
   private let deletesOnClose: Bool
 
-  /// Whether the process was killed; SQLite goes on until it is told, and then only closes.
+  /// Whether the process was killed. SQLite continues until it gets an error, and then only closes.
   private(set) var isDead = false
   private(set) var lockLevel = SQLITE_LOCK_NONE
   private var sharedMemory: SharedMemory?
@@ -26,7 +26,7 @@ final class OpenFile {
     file.handles.append(self)
   }
 
-  /// Nil when the step may happen; otherwise what SQLite is told.
+  /// The error that SQLite gets for a step; nil if the step may happen.
   func refusal(of kind: SimulatedDisk.Step.Kind, size: Int = 0) -> Int32? {
     if isDead { return SQLITE_IOERR }
     return disk.refusal(of: kind, path: path, size: size, for: process)
@@ -37,7 +37,7 @@ final class OpenFile {
     let count = min(buffer.count, max(0, file.content.count - offset))
     if count > 0 { buffer.copyMemory(from: file.content.slice(offset, count)) }
     guard count < buffer.count else { return SQLITE_OK }
-    // SQLite wants zeros where the file has ended; the code is SQLITE_IOERR_SHORT_READ.
+    // SQLite requires zeros beyond the end of the file. The code is SQLITE_IOERR_SHORT_READ.
     UnsafeMutableRawBufferPointer(rebasing: buffer[count...]).initializeMemory(as: UInt8.self, repeating: 0)
     return SQLITE_IOERR | 2 << 8
   }
@@ -77,7 +77,7 @@ final class OpenFile {
     default:
       guard others < SQLITE_LOCK_RESERVED else { return SQLITE_BUSY }
       guard others < SQLITE_LOCK_SHARED else {
-        // Nobody new may begin to read, so that the readers come to an end.
+        // New readers are refused, so that the present ones finish.
         lockLevel = SQLITE_LOCK_PENDING
         return SQLITE_BUSY
       }
@@ -114,7 +114,7 @@ final class OpenFile {
     return sharedMemory.lock(slots, exclusive: isExclusive, for: self) ? SQLITE_OK : SQLITE_BUSY
   }
 
-  /// Lets go of the shared memory; with its last living user it is gone, and the next one begins from the log.
+  /// Unmaps the shared memory. When its last living user is gone, it is deleted, and the next user rebuilds it from the log.
   func unmapSharedMemory() {
     leaveSharedMemory()
     sharedMemory = nil
@@ -136,7 +136,7 @@ final class OpenFile {
     if deletesOnClose { disk.unlink(path, durably: false) }
   }
 
-  /// The process is gone: so are its locks, at once. The mapped memory stays until SQLite closes.
+  /// The process is killed: its locks are released immediately. The mapped memory stays until SQLite closes the file.
   func die() {
     leaveSharedMemory()
     isDead = true

@@ -1,6 +1,6 @@
-/// Bytes that grow, at a cost that is amortized.
+/// A growable byte buffer with amortized cost.
 ///
-/// Memory of our own, not an array: an array's checks and generic copies cost most of a simulation's time in a debug build.
+/// It uses raw memory: the checks and generic copies of an array cost most of a simulation's time in a debug build.
 final class RawBuffer {
   private(set) var start: UnsafeMutableRawPointer
   private(set) var count = 0
@@ -13,7 +13,7 @@ final class RawBuffer {
 
   deinit { start.deallocate() }
 
-  /// Cuts the end off, or adds zeros to it.
+  /// Truncates the buffer, or extends it with zeros.
   func resize(to size: Int) {
     if size > count {
       reserve(size)
@@ -22,7 +22,7 @@ final class RawBuffer {
     count = size
   }
 
-  /// Puts bytes at an offset; the buffer grows where it is too short, with zeros in a gap.
+  /// Writes bytes at an offset. The buffer grows if necessary, with zeros in a gap.
   func put(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
     let end = offset + bytes.count
     if offset > count { resize(to: offset) }
@@ -36,12 +36,12 @@ final class RawBuffer {
 
   func append(_ bytes: UnsafeRawBufferPointer) { put(bytes, at: count) }
 
-  /// The bytes of a range that lies inside; good until the buffer changes.
+  /// The bytes of a range inside the buffer, valid until the buffer changes.
   func slice(_ offset: Int, _ count: Int) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: start + offset, count: count)
   }
 
-  /// Drops everything, and gives large memory back.
+  /// Removes all bytes, and releases a large allocation.
   func removeAll() {
     count = 0
     guard capacity > 1 << 20 else { return }

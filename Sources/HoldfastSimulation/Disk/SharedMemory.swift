@@ -1,19 +1,19 @@
 internal import CSQLite
 
-/// The WAL index of a database: memory that the connections of all its processes share, and its eight locks.
+/// The WAL index of a database: memory shared by the connections of all its processes, and its eight locks.
 ///
-/// A handle of a killed process keeps it alive until the handle is closed, since SQLite still holds addresses in it.
+/// A handle of a killed process keeps it alive until the handle is closed, because SQLite still has pointers into it.
 final class SharedMemory {
   private var regions: [UnsafeMutableRawPointer] = []
   /// The handles of living processes that map it.
   var users: [OpenFile] = []
 
-  /// How many regions there are.
+  /// The number of regions.
   var count: Int { regions.count }
 
   deinit { for region in regions { region.deallocate() } }
 
-  /// The address of a region, which stays; nil when it is not there and not to be made.
+  /// The stable address of a region; nil if it is absent and must not be created.
   func region(_ index: Int, size: Int, extend: Bool) -> UnsafeMutableRawPointer? {
     if index >= regions.count && !extend { return nil }
     while index >= regions.count {
@@ -24,7 +24,7 @@ final class SharedMemory {
     return regions[index]
   }
 
-  /// Takes locks for a handle: all that are asked for, or none.
+  /// Takes all requested locks for a handle, or none.
   func lock(_ slots: UInt8, exclusive: Bool, for handle: OpenFile) -> Bool {
     for user in users where user !== handle {
       if user.exclusiveSlots & slots != 0 || exclusive && user.sharedSlots & slots != 0 { return false }
@@ -33,7 +33,7 @@ final class SharedMemory {
     return true
   }
 
-  /// Gives up a handle's locks.
+  /// Releases locks of a handle.
   func unlock(_ slots: UInt8, for handle: OpenFile) {
     handle.exclusiveSlots &= ~slots
     handle.sharedSlots &= ~slots

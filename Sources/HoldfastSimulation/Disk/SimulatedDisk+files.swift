@@ -1,18 +1,18 @@
 internal import CSQLite
 import HoldfastCore
 
-/// Why a plain file could not be written or deleted.
+/// The reason why a plain file could not be written or deleted.
 struct SimulatedDiskError: Error, Hashable {
-  /// As SQLite would say it: `SQLITE_FULL`, or a code of the `SQLITE_IOERR` family.
+  /// SQLite's code: `SQLITE_FULL`, or one of the `SQLITE_IOERR` family.
   let code: Int32
 }
 
 // MARK: - Plain files, on behalf of the running process
 
 extension SimulatedDisk {
-  /// Writes a whole file in the place of an older one; when this returns it is on disk.
+  /// Writes a whole file, replacing an older one, and syncs it.
   ///
-  /// - Throws: what a fault decided, or that no living process is running. The file may be there in part, or empty.
+  /// - Throws: a fault's error, or that the running process is not alive. The file may then be partial or empty.
   func write(_ path: String, _ bytes: [UInt8]) throws(SimulatedDiskError) {
     let known = file(at: path)
     let process = try take(known == nil ? .create : .open, path)
@@ -29,10 +29,10 @@ extension SimulatedDisk {
     sync(file, path: path)
   }
 
-  /// Writes bytes at the beginning of a file, which is made when there is none.
+  /// Writes bytes at the beginning of a file, creating it if missing.
   ///
-  /// - Parameter isSynced: whether they are on disk when this returns.
-  /// - Throws: what a fault decided, or that no living process is running.
+  /// - Parameter isSynced: whether to sync the file.
+  /// - Throws: a fault's error, or that the running process is not alive.
   func writeInPlace(_ path: String, _ bytes: [UInt8], isSynced: Bool) throws(SimulatedDiskError) {
     let known = file(at: path)
     let process = try take(known == nil ? .create : .open, path)
@@ -47,16 +47,16 @@ extension SimulatedDisk {
     sync(file, path: path)
   }
 
-  /// Reads a whole file; nil when it is not there.
+  /// Reads a whole file; nil if it does not exist.
   ///
-  /// - Throws: what a fault decided, or that no living process is running.
+  /// - Throws: a fault's error, or that the running process is not alive.
   func contents(_ path: String) throws(SimulatedDiskError) -> [UInt8]? {
     guard let file = file(at: path) else { return nil }
     try take(.read, path, size: file.content.count)
     return file.bytes
   }
 
-  /// Reads a whole file; nil when it is not there or can't be read.
+  /// Reads a whole file; nil if it does not exist or can't be read.
   func read(_ path: String) -> [UInt8]? {
     guard let file = file(at: path), (try? take(.read, path, size: file.content.count)) != nil else {
       return nil
@@ -64,15 +64,15 @@ extension SimulatedDisk {
     return file.bytes
   }
 
-  /// Deletes a file, if there is one; a loss of power may undo it.
+  /// Deletes a file if it exists. A power failure may undo the deletion.
   ///
-  /// - Throws: what a fault decided, or that no living process is running.
+  /// - Throws: a fault's error, or that the running process is not alive.
   func delete(_ path: String) throws(SimulatedDiskError) {
     try take(.delete, path)
     unlink(path, durably: false)
   }
 
-  /// The names of the files in a folder, not in those below it, sorted; none when it can't be read.
+  /// The sorted names of the files in a folder, without subfolders; empty if it can't be read.
   func list(_ folder: String) -> [String] {
     let prefix = folder.hasSuffix("/") ? folder : folder + "/"
     guard let running, prefix.hasPrefix("/\(running.machine)/"), isAlive(running),
@@ -84,10 +84,10 @@ extension SimulatedDisk {
     return below.filter { !$0.contains("/") }.sorted()
   }
 
-  /// Whether there is a file; no when that can't be found out.
+  /// Whether a file exists; false if that can't be determined.
   func exists(_ path: String) -> Bool { (try? take(.exists, path)) != nil && file(at: path) != nil }
 
-  /// Takes a step for the running process, which is returned.
+  /// Takes a step for the running process, and returns the process.
   @discardableResult
   private func take(
     _ kind: Step.Kind, _ path: String, size: Int = 0
@@ -105,13 +105,13 @@ extension SimulatedDisk {
 // MARK: - Whole machines
 
 extension SimulatedDisk {
-  /// The files of a machine, to restore them there or on another one.
+  /// The files of a machine, for restoring them on this or another machine.
   struct Image: Hashable, Sendable {
-    /// By the path behind the machine's name.
+    /// By the path after the machine's name.
     let files: TextMap<[UInt8]>
   }
 
-  /// What a machine's processes would read now, synced or not.
+  /// The current contents for a machine's processes, synced or not.
   func image(of machine: String) -> Image {
     var files: TextMap<[UInt8]> = [:]
     for path in paths(on: machine) {
@@ -120,7 +120,7 @@ extension SimulatedDisk {
     return Image(files: files)
   }
 
-  /// Replaces all files of a machine, durably. Its processes are killed.
+  /// Replaces all files of a machine durably, and kills its processes.
   func restore(_ image: Image, on machine: String) {
     killAll(on: machine)
     removeAllFiles(on: machine)

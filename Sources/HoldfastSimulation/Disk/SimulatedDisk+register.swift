@@ -1,11 +1,11 @@
 internal import CSQLite
 
 extension SimulatedDisk {
-  /// Makes the disk known to SQLite, which keeps it until `unregister`.
+  /// Registers the disk with SQLite, which retains it until `unregister`.
   ///
   /// - Parameters:
-  ///   - isDefault: whether connections that name no file system use it; SQLite's own generator is then seeded by it.
-  ///   - name: what `sqlite3_open_v2` is given to choose it.
+  ///   - isDefault: whether connections without a named file system use it. It then also seeds SQLite's random generator.
+  ///   - name: the name for `sqlite3_open_v2`.
   func register(isDefault: Bool, name: String = "simulation") {
     precondition(registration == nil, "This disk is registered already.")
     let record = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
@@ -28,7 +28,7 @@ extension SimulatedDisk {
     registration = record
   }
 
-  /// Takes the disk back from SQLite; every connection over it must be closed.
+  /// Unregisters the disk. Every connection that uses it must be closed.
   func unregister() {
     guard let record = registration else { return }
     registration = nil
@@ -47,7 +47,7 @@ extension SimulatedDisk {
   }
 }
 
-// MARK: - What SQLite calls. Source: <https://www.sqlite.org/c3ref/vfs.html>
+// MARK: - Callbacks of SQLite. Source: <https://www.sqlite.org/c3ref/vfs.html>
 
 private typealias Record = UnsafeMutablePointer<sqlite3_vfs>
 
@@ -60,7 +60,7 @@ private func diskOpen(
   _ record: Record?, _ name: UnsafePointer<CChar>?, _ slot: UnsafeMutablePointer<sqlite3_file>?,
   _ flags: Int32, _ outFlags: UnsafeMutablePointer<Int32>?
 ) -> Int32 {
-  // SQLite closes a file whose opening failed only when it has methods.
+  // SQLite closes a file that failed to open only if its methods are set.
   slot?.pointee.pMethods = nil
   let disk = disk(record)
   guard let process = disk.running, disk.isAlive(process) else { return SQLITE_CANTOPEN }
@@ -101,7 +101,7 @@ private func diskAccess(
   let path = String(cString: name)
   if let refusal = disk.refusal(of: .exists, path: path, size: 0, for: process) { return refusal }
   let file = disk.file(at: path)
-  // An empty file does not count as one, as with SQLite's own file system.
+  // As in SQLite's default file system, an empty file does not count as existing.
   answer?.pointee = file.map { flags != SQLITE_ACCESS_EXISTS || $0.content.count > 0 } ?? false ? 1 : 0
   return SQLITE_OK
 }
@@ -125,7 +125,7 @@ private func diskRandomness(_ record: Record?, _ count: Int32, _ out: UnsafeMuta
   return count
 }
 
-/// Time does not pass inside a call: who waits for a lock finds it as it was.
+/// No time passes during a call, so a lock that is waited for does not change.
 private func diskSleep(_ record: Record?, _ microseconds: Int32) -> Int32 { microseconds }
 
 private func diskCurrentTimeInt64(_ record: Record?, _ out: UnsafeMutablePointer<sqlite3_int64>?) -> Int32 {

@@ -1,33 +1,33 @@
 internal import CSQLite
 import HoldfastCore
 
-/// The disks of all simulated machines, in memory, as SQLite's file system and for plain files.
+/// The in-memory disks of all simulated machines, as an SQLite file system and for plain files.
 ///
-/// A path is `/MACHINE/anything`; folders need not be made. Everything is decided by `fault` and `random`: the same answers
-/// give the same bytes. For one thread at a time, and so are the connections that it carries.
+/// A path is `/MACHINE/anything`; folders need not be created. `fault` and `random` decide everything, so the same decisions give the same
+/// bytes. The disk and the connections that use it must be used by one thread at a time.
 final class SimulatedDisk {
-  /// What one machine's disk holds.
+  /// The contents of a machine's disk.
   private final class Machine {
     var files: TextMap<SimulatedFile> = [:]
-    /// Deletions that a loss of power may undo, oldest first.
+    /// Deletions that a power failure may undo, oldest first.
     var deletions: [(path: String, file: SimulatedFile)] = []
   }
 
-  /// On whose behalf calls are made now; a process stays here when it is killed, and is refused everything.
+  /// The process of the current calls. A killed process stays here, and all its steps fail.
   var running: SimulatedProcess?
-  /// Asked before every step; nil lets all happen.
+  /// Called before every step; nil permits all.
   var fault: ((Step) -> Fault)?
-  /// How many steps were asked for since the last reset.
+  /// The number of steps since the last reset.
   private(set) var steps = 0
-  /// Milliseconds since 1970 by the clock of a process's machine.
+  /// The time of a process's machine, in milliseconds since 1970.
   var now: (SimulatedProcess?) -> Int64
-  /// Decides what a loss of power leaves, and seeds SQLite's own generator.
+  /// Decides the result of a power failure, and seeds SQLite's random generator.
   var random: () -> UInt64
 
   private var machines: TextMap<Machine> = [:]
   private var processes: [SimulatedProcess: [OpenFile]] = [:]
   private var lastNumber = 0
-  /// SQLite's record of this disk, while it is registered.
+  /// SQLite's record of this disk while it is registered.
   var registration: UnsafeMutablePointer<sqlite3_vfs>?
 
   init(now: @escaping (SimulatedProcess?) -> Int64, random: @escaping () -> UInt64) {
@@ -35,10 +35,10 @@ final class SimulatedDisk {
     self.random = random
   }
 
-  /// Empties every machine and kills every process; `now` and `random` stay.
+  /// Clears every machine and kills every process. `now` and `random` stay.
   ///
-  /// SQLite's generator takes a new seed from `random` at its next use, if this disk is the default: a run depends on nothing
-  /// that was before it.
+  /// If this disk is the default, SQLite's generator takes a new seed from `random` at its next use. So a run does not depend on earlier
+  /// runs.
   func reset() {
     for handle in processes.values.joined() { handle.die() }
     processes = [:]
@@ -63,19 +63,19 @@ extension SimulatedDisk {
 
   func isAlive(_ process: SimulatedProcess) -> Bool { processes[process] != nil }
 
-  /// Ends a process as kill -9 does: what it wrote stays, its locks are gone.
+  /// Kills a process as kill -9 does: its writes stay, its locks are released.
   ///
-  /// Its connections fail from now on. Close them before another process is in the middle of a write transaction
-  /// on the same database: when SQLite rolls back, it tidies the WAL index, whose memory the two share.
+  /// Its connections fail from then on. Close them before another process is inside a write transaction on the same database. Otherwise
+  /// SQLite's rollback would change the WAL index, which both processes share.
   func kill(_ process: SimulatedProcess) {
     for handle in processes.removeValue(forKey: process) ?? [] { handle.die() }
   }
 
-  /// Takes a machine's power: its processes are gone, and of what was not synced anything may be.
+  /// Simulates a power failure of a machine: its processes are killed, and unsynced data is arbitrary.
   func crash(machine name: String) {
     killAll(on: name)
     guard let machine = machines[name] else { return }
-    // A dictionary has another order in every process of ours.
+    // The order of a dictionary differs between runs of this program.
     for (path, file) in machine.files.sorted(by: { $0.key < $1.key }) {
       if !file.nameIsDurable, random() & 1 == 0 { machine.files[path] = nil }
     }
@@ -101,7 +101,7 @@ extension SimulatedDisk {
 // MARK: - Steps
 
 extension SimulatedDisk {
-  /// Counts a step and asks for its fault: nil when it may happen, otherwise what SQLite is told.
+  /// Counts a step and determines its fault: nil if it may happen, otherwise SQLite's error.
   func refusal(of kind: Step.Kind, path: String, size: Int, for process: SimulatedProcess) -> Int32? {
     steps += 1
     guard let fault else { return nil }
@@ -112,11 +112,11 @@ extension SimulatedDisk {
     case .kill: kill(process)
     case .crash: crash(machine: process.machine)
     }
-    // The closure may have killed it by itself.
+    // The closure may have killed the process itself.
     return isAlive(process) ? nil : SQLITE_IOERR
   }
 
-  /// What is on the disk of a write that failed: none, some or all of its sectors, from the first on.
+  /// The part of a failed write that reaches the disk: none, some or all of its first sectors.
   func arrivingPart(of bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
     let sectors = bytes.count / SimulatedFile.sector + 1
     let count = Int(random() % UInt64(sectors + 1)) * SimulatedFile.sector
@@ -127,7 +127,7 @@ extension SimulatedDisk {
 // MARK: - Names
 
 extension SimulatedDisk {
-  /// The machine of a path `/MACHINE/anything`; nil when it is not such a path.
+  /// The machine in a path `/MACHINE/anything`; nil for any other path.
   static func machine(of path: String) -> String? {
     guard path.hasPrefix("/") else { return nil }
     let parts = path.dropFirst().split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
@@ -135,7 +135,7 @@ extension SimulatedDisk {
     return String(parts[0])
   }
 
-  /// Everything before a path's last part, with the slash.
+  /// The part of a path up to its last slash, inclusive.
   private static func folder(of path: String) -> Substring {
     path[...(path.lastIndex(of: "/") ?? path.startIndex)]
   }
@@ -144,7 +144,7 @@ extension SimulatedDisk {
     Self.machine(of: path).flatMap { machines[$0]?.files[path] }
   }
 
-  /// Makes an empty file, whose name is not durable yet.
+  /// Creates an empty file, whose name is not durable yet.
   func makeFile(at path: String, on machine: String) -> SimulatedFile {
     let file = SimulatedFile()
     let owner = machines[machine] ?? Machine()
@@ -153,7 +153,7 @@ extension SimulatedDisk {
     return file
   }
 
-  /// Takes a name away; who has the file open keeps it.
+  /// Removes a name. Open handles keep the file.
   func unlink(_ path: String, durably: Bool) {
     guard let name = Self.machine(of: path), let machine = machines[name],
       let file = machine.files.removeValue(forKey: path)
@@ -162,10 +162,10 @@ extension SimulatedDisk {
     if durably { syncFolder(of: path) }
   }
 
-  /// Makes durable what is in a file.
+  /// Syncs a file.
   ///
-  /// File systems keep a journal of names and sizes: a sync that must write one of them writes with it what happened to the
-  /// folder's names before. A sync of bytes in place does not.
+  /// File systems have a journal of names and sizes. A sync that must write one of them also writes earlier changes of names in the same
+  /// folder. A sync of bytes in place does not.
   func sync(_ file: SimulatedFile, path: String) {
     let isInPlace = file.nameIsDurable && !file.sizeChanged
     file.sync()

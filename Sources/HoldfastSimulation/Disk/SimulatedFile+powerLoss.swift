@@ -1,19 +1,19 @@
 extension SimulatedFile {
-  /// The unit in which a disk writes all or nothing.
+  /// The size of an atomic write in bytes.
   static let sector = 512
 
-  /// What a disk made of the changes that nobody had synced.
+  /// The result of a power failure for an unsynced change.
   private enum Outcome {
     case lost, kept
-    /// Of a write, each sector for itself.
+    /// Each sector of a write is kept or lost independently.
     case torn
   }
 
-  /// Goes back to what was synced, with an arbitrary choice of what came after it; that is then what the disk holds.
+  /// Restores the synced state, with an arbitrary selection of later changes. The result is the new durable state.
   func losePower(_ random: () -> UInt64) {
     guard !changes.isEmpty else { return }
     let outcomes = chooseOutcomes(random)
-    // Backwards to what was synced, keeping what is undone, then forwards again with what has survived.
+    // Changes are undone backwards to the synced state, and saved. Then the surviving ones are redone.
     let undone = RawBuffer()
     var undoneAt = [Int](repeating: 0, count: changes.count)
     for index in changes.indices.reversed() {
@@ -38,7 +38,7 @@ extension SimulatedFile {
     sync()
   }
 
-  /// Choosing for each change alone would almost never keep all of them, or all up to one: so the manner is chosen first.
+  /// Independent choices would almost never keep all changes, or all up to one. So the pattern is chosen first.
   private func chooseOutcomes(_ random: () -> UInt64) -> [Outcome] {
     let count = changes.count
     switch random() % 4 {

@@ -1,9 +1,9 @@
-/// A file as the operating system of its machine sees it, and what it takes to know what the disk holds.
+/// A file as the operating system of its machine sees it, with the data to compute its durable state.
 final class SimulatedFile {
-  /// A change since the last sync, and where the bytes are that it replaced.
+  /// A change since the last sync, and the position of the replaced bytes.
   struct Change {
     let offset: Int
-    /// Bytes written; nil for a truncation to `offset`.
+    /// The number of written bytes; nil for a truncation to `offset`.
     let written: Int?
     let sizeBefore: Int
     let replacedAt: Int
@@ -11,18 +11,18 @@ final class SimulatedFile {
   }
 
   let content = RawBuffer()
-  /// Oldest first; a sync drops them.
+  /// Oldest first; a sync clears them.
   private(set) var changes: [Change] = []
   let replaced = RawBuffer(capacity: 64)
 
-  /// Whether the name is on the disk too. Only then does the file outlast a loss of power for certain.
+  /// Whether the name is durable. Otherwise a power failure may remove the file.
   var nameIsDurable = false
   /// The open handles of living processes.
   var handles: [OpenFile] = []
   /// The WAL index, while a living process maps it.
   var sharedMemory: SharedMemory?
 
-  /// Nil-named temporary files go with their handle, so nobody asks what the disk holds of them.
+  /// Unnamed temporary files end with their handle, so their durable state is irrelevant.
   private let isTemporary: Bool
 
   init(isTemporary: Bool = false) { self.isTemporary = isTemporary }
@@ -33,17 +33,17 @@ final class SimulatedFile {
     content.put(bytes, at: offset)
   }
 
-  /// Cuts the file; does nothing when it is not longer.
+  /// Truncates the file; does nothing if it is not longer.
   func truncate(to size: Int) {
     guard size < content.count else { return }
     note(written: nil, at: size, replacing: content.count - size)
     content.resize(to: size)
   }
 
-  /// Whether the size is another than at the last sync.
+  /// Whether the size differs from that at the last sync.
   var sizeChanged: Bool { changes.first.map { $0.sizeBefore != content.count } ?? false }
 
-  /// From here on, what is written now outlasts a loss of power.
+  /// Makes the current content durable.
   func sync() {
     changes.removeAll(keepingCapacity: changes.capacity <= 4096)
     replaced.removeAll()

@@ -1,9 +1,9 @@
 internal import CSQLite
 
-/// A program on a simulated machine, from its start to its end.
+/// A process on a simulated machine.
 struct SimulatedProcess: Hashable, Sendable {
   let machine: String
-  /// Counts the processes of all machines since the last reset, from 1.
+  /// The number among the processes of all machines since the last reset, from 1.
   let number: Int
 }
 
@@ -11,7 +11,7 @@ extension SimulatedDisk {
   /// A call that is about to read or change something.
   struct Step {
     enum Kind: Hashable, Sendable {
-      /// `create` is the opening that makes a file, `shmExtend` the mapping that makes a region of shared memory.
+      /// `create` opens a new file; `shmExtend` maps a new region of shared memory.
       case open, create, exists, list, read, write, truncate, sync, delete, lock, shmMap, shmExtend, shmLock
     }
 
@@ -19,17 +19,17 @@ extension SimulatedDisk {
     /// Empty for SQLite's temporary files, which have no name.
     let path: String
     let kind: Kind
-    /// Bytes to read or write; for a truncation, those that stay.
+    /// The number of bytes to read or write; for a truncation, the remaining size.
     let size: Int
   }
 
-  /// What becomes of a step.
+  /// The decision on a step.
   enum Fault: Hashable, Sendable {
     /// It happens.
     case none
-    /// It fails with the error that fits. Of a write, some first sectors may have arrived.
+    /// It fails with the appropriate error. The first sectors of a write may have reached the disk.
     case ioError
-    /// There is no room for it: `create`, `write` and `shmExtend` fail, all others happen.
+    /// The disk is full: `create`, `write` and `shmExtend` fail, all others happen.
     case full
     /// Its process is killed before it.
     case kill
@@ -39,7 +39,7 @@ extension SimulatedDisk {
 }
 
 extension SimulatedDisk.Step.Kind {
-  /// What SQLite is told when the step fails. Its header writes these codes in a way that Swift does not import.
+  /// SQLite's error code for a failed step. Swift does not import the macros that define these codes.
   var failure: Int32 {
     switch self {
     case .open, .create: SQLITE_CANTOPEN
@@ -55,7 +55,7 @@ extension SimulatedDisk.Step.Kind {
     }
   }
 
-  /// What SQLite is told when a full disk has no room for the step; nil when it needs none.
+  /// SQLite's error code for a step on a full disk; nil if the step needs no space.
   var refusalWhenFull: Int32? {
     switch self {
     case .create: SQLITE_CANTOPEN

@@ -1,12 +1,12 @@
 import HoldfastCore
 
-/// Where everything that people wrote has gone, when all is quiet: no token may be lost, no deletion undone.
+/// Accounts for everything that people wrote, after all devices have synced: no token may be lost, and no deletion undone.
 struct Accounting {
   let oracle: Oracle
   let server: ServerView
-  /// Tokens in refused change sets that wait on devices.
+  /// The tokens in refused change sets on devices.
   private var quarantined: Set<Int> = []
-  /// Tokens in the conflict log, by the column that they are about.
+  /// The tokens in the conflict log, by column.
   private var losers: [ColumnPlace: Set<Int>] = [:]
   private var winners: [ColumnPlace: Set<Int>] = [:]
 
@@ -30,7 +30,7 @@ struct Accounting {
 
   // MARK: Tokens
 
-  /// I3: the tokens that are nowhere.
+  /// I3: reports the lost tokens.
   func reportLost() {
     for (token, written) in oracle.written.sorted(by: { $0.key < $1.key })
     where !isAccountedFor(token, written) && !oracle.mayBeLost(token, written) {
@@ -67,15 +67,15 @@ struct Accounting {
       if changes[place].replaces(token), stands(place, in: changes) { return true }
     }
     if server.tables[key] != nil { return false }
-    // The record is gone. The log keeps a winner as well as its loser, and who deleted the record may have known the
-    // token without seeing it, under an edit of their own.
+    // The record is gone. The log has the winner as well as the loser. The deleting person may have known the token without seeing it,
+    // because a local edit hid it.
     let ends = deletions(of: key)
     if winners[place]?.contains(token) == true, !ends.isEmpty { return true }
     return ends.contains { oracle.transactions[$0].known.contains(token) }
   }
 
-  /// Whether a change reached the server, or was followed on its device by one that did. A change on top of a refused one is
-  /// based on its value, and so on what that replaced.
+  /// Whether a change reached the server, or a later change of the same device that did is based on it. A change on top of a refused one is
+  /// based on its value, and so on the value before.
   private func stands(_ place: Int, in changes: [LocalChange]) -> Bool {
     let change = changes[place]
     if !isRefused(change.transaction) { return true }
@@ -89,15 +89,15 @@ struct Accounting {
     oracle.transactions[index].state == .quarantined && tokensSeen(of: index).isEmpty
   }
 
-  /// The tokens of a transaction that the server has shown, and that no other transaction can have brought there.
+  /// The tokens of a transaction that the server has shown, and that no other transaction can have written.
   private func tokensSeen(of index: Int) -> Set<Int> {
     oracle.transactions[index].tokens.intersection(oracle.server.tokens).subtracting(oracle.repeated)
   }
 
-  /// The transactions that deleted a record, or one of those that it stood under.
+  /// The transactions that deleted a record or one of its ancestors.
   ///
-  /// One request may bring, move and take away a record, so that the server never shows under what it stood: what people wrote
-  /// counts too. What it stood under may have been made again without it.
+  /// One request may create, move and delete a record, so the server never shows its ancestor. So references in local writes count too. An
+  /// ancestor may have been created again without the record.
   private func deletions(of key: RecordKey) -> [Int] {
     var found: [Int] = []
     var seen: Set<RecordKey> = []
@@ -116,9 +116,9 @@ struct Accounting {
 
   // MARK: Counters
 
-  /// I1, I3: a counter is the sum of what people added. Looks at records that had one life, and were not edited on devices that were copied.
+  /// I1, I3: a counter is the sum of all increments. Checks records that were created once, and not edited on copied devices.
   func reportSums() {
-    // An increment that was recovered by one device may be sent again by another.
+    // A recovered increment may be sent again by another device.
     if oracle.lost != nil { return }
     for (key, row) in server.tables.sorted(by: { $0.key < $1.key }) {
       for column in (oracle.rules.counters[key.table] ?? []).sorted() {
@@ -138,7 +138,7 @@ struct Accounting {
     }
   }
 
-  /// Whether it is known of all changes whether they took effect.
+  /// Whether it is known for all changes whether they took effect.
   private func isCertain(_ changes: [LocalChange]) -> Bool {
     changes.allSatisfy {
       let state = oracle.transactions[$0.transaction].state
@@ -149,7 +149,7 @@ struct Accounting {
 
   // MARK: Deletions and refusals
 
-  /// I8: the deleted records that are live, though nobody created them again.
+  /// I8: reports deleted records that are live, although no one created them again.
   func reportUndead() {
     for deletion in oracle.deletions {
       guard let row = server.tables[deletion.key], !deletion.isBeyondReach else { continue }
@@ -165,8 +165,8 @@ struct Accounting {
     }
   }
 
-  /// Whether the record has a life that the deletion may not have been about: created after the record's first deletion, and
-  /// not known to who deleted it.
+  /// Whether the record has a life that the deletion may not refer to: created after the record's first deletion, and unknown to the
+  /// deleting device.
   private func isCreatedAnew(_ deletion: Oracle.Deletion) -> Bool {
     guard let first = oracle.deletions.first(where: { $0.key == deletion.key })?.transaction else {
       return false
@@ -180,11 +180,11 @@ struct Accounting {
     }
   }
 
-  /// I6: a refused change set has no effect at all.
+  /// I6: a refused change set has no effect.
   func reportHalfRefused() {
     for (index, transaction) in oracle.transactions.enumerated() where transaction.state == .quarantined {
       if oracle.devices[transaction.device]?.isCopied == true { continue }
-      // What was refused since may have been applied in the history that was lost, and be recovered.
+      // A change set refused since may have been applied in the lost history, and recovered.
       let seen = tokensSeen(of: index).subtracting(oracle.lost?.tokens ?? [])
       if seen.isEmpty { continue }
       oracle.report(

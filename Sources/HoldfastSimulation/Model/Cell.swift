@@ -1,9 +1,9 @@
 import HoldfastCore
 
-/// One value as SQLite keeps it.
+/// One value as SQLite stores it.
 ///
-/// The model's own words for what is in a database: it takes nothing from the product but dictionaries that compare bytes, so that a fault of the product can not
-/// hide in both.
+/// The model has its own representation of a database. It shares only byte-comparing dictionaries with the product, so that a bug of the
+/// product can't hide in both.
 enum Cell: Hashable, Sendable, CustomStringConvertible {
   case null
   case integer(Int64)
@@ -21,22 +21,22 @@ enum Cell: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The text of a text.
+  /// The string, if it is a text.
   var string: String? { if case .text(let text) = self { text } else { nil } }
 
-  /// The number of an integer.
+  /// The number, if it is an integer.
   var number: Int64? { if case .integer(let number) = self { number } else { nil } }
 
-  /// Whether it helps to tell who wrote it: an integer, or a text with tokens.
+  /// Whether the value identifies its author: an integer, or a text with tokens.
   var isTelling: Bool { number != nil || !tokens.isEmpty }
 
-  /// What tells a value that was replaced from others: an integer, or its tokens.
+  /// The identifying part of a replaced value: an integer, or its tokens.
   static func base(_ number: Int64?, _ tokens: Set<Int>) -> Cell {
     number.map(Cell.integer) ?? .text(Tokens.text(tokens))
   }
 }
 
-/// Names a record.
+/// Identifies a record.
 struct RecordKey: Hashable, Comparable, Sendable, CustomStringConvertible {
   let table: String
   let id: String

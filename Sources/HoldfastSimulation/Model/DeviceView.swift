@@ -1,6 +1,6 @@
 import HoldfastCore
 
-/// All of a device's database that the model looks at, at one moment.
+/// A snapshot of a device's database, as far as the model checks it.
 struct DeviceView: Sendable {
   /// A refused change set.
   struct Quarantined: Sendable {
@@ -9,33 +9,33 @@ struct DeviceView: Sendable {
     let problem: String
   }
 
-  /// An edit that the server has not confirmed; `base` is what its column returns to.
+  /// An edit that the server has not confirmed; `base` is the value to restore.
   struct Edit: Sendable {
     let key: RecordKey
     let kind: String
     let column: String
     let base: Cell
-    /// Whether it is in no change set yet, as what another program wrote.
+    /// Whether it is in no change set yet, like writes of another program.
     var isLoose = false
   }
 
-  /// How far a zone has come.
+  /// The progress of a zone.
   struct Zone: Sendable {
     let token: String
     let ack: String?
     let role: String
-    /// Whether it comes again, and what is here is not to be trusted.
+    /// Whether the zone is being resynced, so that its local copy is not authoritative.
     let isResync: Bool
   }
 
   var tables: Tables = [:]
-  /// Bodies of the change sets that are not confirmed, oldest first.
+  /// The bodies of the unconfirmed change sets, oldest first.
   var outbox: [String] = []
   var quarantine: [Quarantined] = []
   var edits: [Edit] = []
   var zones: TextMap<Zone> = [:]
-  /// How many records are to be recovered to a restored server.
+  /// The number of records to recover on a restored server.
   var recovered: Int64 = 0
-  /// The zones of which a restored server does not know whether they may be read.
+  /// The zones that await recovery.
   var held: [String] = []
 }

@@ -1,34 +1,34 @@
-/// One committed transaction of the app on a device, which becomes one change set.
+/// A committed transaction of the app on a device, which becomes one change set.
 struct LocalTransaction {
-  /// What became of it, as far as its device shows.
+  /// Its state, as far as its device shows it.
   enum State {
     /// In the outbox.
     case open
-    /// It left the outbox because the server has dealt with it.
+    /// It left the outbox because the server has processed it.
     case confirmed
     case quarantined
-    /// The person gave it up.
+    /// The person discarded it.
     case purged
   }
 
   let device: String
   let user: String
-  /// The tokens that it was the first to write.
+  /// The tokens that it wrote first.
   var tokens: Set<Int> = []
-  /// The values that it wrote and that tell it from others: integers, and texts with tokens.
+  /// The identifying values that it wrote: integers, and texts with tokens.
   var values: [ColumnPlace: Cell] = [:]
-  /// The columns of its updates, with what tells the values that they replaced from others.
+  /// The columns of its updates, with the identifying parts of the replaced values.
   var bases: [ColumnPlace: Cell] = [:]
   var operations: Set<OperationName> = []
-  /// Of one that deletes: all tokens that its device knew, those under its own edits too.
+  /// For a transaction with a delete: all tokens known to its device, including those hidden by local edits.
   var known: Set<Int> = []
   var state = State.open
 
-  /// Whether these bytes may be this transaction's.
+  /// Whether a change set may be this transaction's.
   func matches(_ set: SentChangeSet) -> Bool {
     operations.contains(where: set.mayDo) && tokens.isSubset(of: set.tokens)
       && set.values.allSatisfy { place, value in
-        // A record that was deleted and made again is sent with all its columns.
+        // A record that was deleted and created again is sent with all its columns.
         values[place].map { $0 == value }
           ?? set.operations.contains(OperationName(kind: "delete", key: place.key))
       }
@@ -41,13 +41,13 @@ struct ColumnPlace: Hashable {
   let column: String
 }
 
-/// What was done to which record.
+/// An operation's kind and record.
 struct OperationName: Hashable {
   let kind: String
   let key: RecordKey
 }
 
-/// One column of one record, changed by a local transaction. Nil is the value of a record that is not there.
+/// A change of one column of one record by a local transaction. Nil is the value of a missing record.
 struct LocalChange {
   let transaction: Int
   let device: String
@@ -55,7 +55,7 @@ struct LocalChange {
   let old: Cell?
   let new: Cell?
 
-  /// Whether the change takes this token away, as somebody does who saw it.
+  /// Whether the change removes this token, having seen it.
   func replaces(_ token: Int) -> Bool {
     guard let old, old.tokens.contains(token) else { return false }
     return new?.tokens.contains(token) != true

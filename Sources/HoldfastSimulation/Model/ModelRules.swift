@@ -1,33 +1,33 @@
 import HoldfastCore
 
-/// What the model must be told of the simulated app's schema.
+/// The parts of the simulated app's schema that the model needs.
 struct ModelRules: Sendable {
-  /// A column that names a record of another table.
+  /// A column that references another table.
   struct Reference: Sendable {
     let table: String
     let column: String
     let target: String
-    /// Whether both records are always in one zone; else the reference holds on the server alone.
+    /// Whether both records are always in the same zone. Otherwise only the server guarantees the reference.
     var isInZone = true
-    /// Whether a record goes when the one that it names goes.
+    /// Whether deleting the target deletes the record.
     var cascades = true
   }
 
-  /// All tables, `members` and `conflicts` too.
+  /// All tables, including `members` and `conflicts`.
   var tables: [String]
   var references: [Reference] = []
-  /// Tables with a column `pair`, naming a group, and `size`: the rows of a group come and go only together.
+  /// Tables with the columns `pair`, a group's name, and `size`. The rows of a group are created and deleted only together.
   var pairs: [String] = []
-  /// The zones that everybody may read.
+  /// The public zones.
   var publicZones: TextSet = []
   /// Columns whose values are unique in a zone.
   var unique: [(table: String, column: String)] = []
-  /// Columns that say where in its list a record is.
+  /// Columns with a record's position in its list.
   var places: [(table: String, list: String, column: String)] = []
-  /// Columns, by table, in which edits of several people may stand together.
+  /// The columns, by table, whose policy combines concurrent edits.
   var combining: TextMap<TextSet> = [:]
-  /// Columns, by table, whose value is the sum of all that people added.
+  /// The columns, by table, whose value is the sum of all increments.
   var counters: TextMap<TextSet> = [:]
-  /// Whether the model is told why the server refused what it refused.
+  /// Whether the model receives the reasons of the server's refusals.
   var hearsAnswers = false
 }

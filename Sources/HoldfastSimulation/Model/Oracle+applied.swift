@@ -1,10 +1,10 @@
 import HoldfastCore
 
-/// What a device shows after it has dealt with an answer.
+/// The state of a device after it has applied an answer.
 extension Oracle {
-  /// A device applied an answer, or changed its records in another way that is no person's edit (it left a public zone).
+  /// A device applied an answer, or changed its records otherwise without an edit (it unfollowed a public zone).
   ///
-  /// - Parameter user: the id of the device's user; empty for the one known.
+  /// - Parameter user: the id of the device's user; empty for the known one.
   func applied(device: String, user: String, view: DeviceView) {
     var memory = devices[device] ?? Device()
     if !user.isEmpty { memory.user = user }
@@ -17,11 +17,11 @@ extension Oracle {
     look(view.tables, at: device)
   }
 
-  /// Sees which transactions left the outbox, and where they went.
+  /// Determines which transactions left the outbox, and where they went.
   private func settle(
     _ memory: inout Device, _ outbox: [SentChangeSet], _ view: DeviceView, on device: String
   ) {
-    // What a server of another schema did not know the device writes again by itself.
+    // The device itself rewrites edits that a server of another schema did not know.
     let left = Set(view.quarantine.map(\.number))
     for (number, index) in memory.quarantined where !left.contains(number) {
       memory.quarantined[number] = nil
@@ -30,27 +30,27 @@ extension Oracle {
       memory.open.append(index)
     }
     memory.open.sort()
-    // What is sent is taken from the front: of equal change sets the last are those still here.
+    // Change sets are sent from the front. Of equal ones, the last are those still here.
     var open = memory.open.filter { isLoose($0, in: view) }
     var waiting = memory.open.filter { !open.contains($0) }
     for set in outbox.reversed() {
       open += take(set, from: &waiting)
     }
     memory.open = open.sorted()
-    // The newest first: what wrote nothing new may be taken for what is behind it, but not for what is before it.
+    // Newest first: a change set without new tokens may match a later transaction, but not an earlier one.
     for refused in view.quarantine.reversed() where memory.quarantined[refused.number] == nil {
       memory.quarantined[refused.number] = .some(nil)
       expectRefusal(refused, memory, on: device)
       guard let set = changeSet(refused.body, on: device) else { continue }
       let taken = take(set, from: &waiting)
       memory.quarantined[refused.number] = taken.first
-      // One that a copy of the device has brought through is no loss.
+      // A change set that a copy of the device sent successfully is not lost.
       for index in taken where transactions[index].state == .open { transactions[index].state = .quarantined }
     }
     for index in waiting { transactions[index].state = .confirmed }
   }
 
-  /// Takes out the transactions that a change set is: one; or several, of which all but the last could not be sealed by themselves.
+  /// Removes the transactions of a change set: one, or several of which all but the last could not be sealed separately.
   func take(_ set: SentChangeSet, from waiting: inout [Int]) -> [Int] {
     let possible = waiting.indices.filter { transactions[waiting[$0]].matches(set) }
     let alike = possible.filter { transactions[waiting[$0]].operations == set.operations }
@@ -68,9 +68,9 @@ extension Oracle {
     return place.map { [waiting.remove(at: $0)] } ?? []
   }
 
-  /// The last transactions behind each other that do together just what a change set does.
+  /// The last consecutive transactions that together do exactly what a change set does.
   private func run(of set: SentChangeSet, in waiting: [Int]) -> Range<Int>? {
-    // What a merged text had before is in its new value, too.
+    // The previous value of a merged text is part of its new value too.
     let known = set.bases.values.reduce(into: Set<Int>()) { $0.formUnion($1.tokens) }
     for end in waiting.indices.reversed() {
       var (operations, tokens): (Set<OperationName>, Set<Int>) = ([], [])
@@ -88,15 +88,15 @@ extension Oracle {
     return nil
   }
 
-  /// I3: while an edit waits to be sent, its column shows it, whatever the server said.
+  /// I3: while an edit is unsent, its column shows it, whatever the server sent.
   private func expectDirtyValues(
     _ memory: inout Device, _ outbox: [SentChangeSet], _ view: DeviceView, on device: String
   ) {
     let unsent = outbox.reduce(into: Set<Int>()) { $0.formUnion($1.tokens) }
     for key in memory.latest.keys.sorted() {
       guard let row = view.tables[key] else {
-        // What was created here, and stands under nothing, stays; but with a zone that the person shares with others, or
-        // follows, it may go, and so may a list that was made again here and left before, or is another person's.
+        // A record created here without a parent stays. But it may go with a shared or followed zone. So may a list that was created again
+        // here after it had left, or that belongs to another person.
         let makers = creations[key] ?? []
         let isNew =
           !makers.isEmpty && makers.allSatisfy { memory.open.contains($0) && user(of: $0) == memory.user }
@@ -105,7 +105,7 @@ extension Oracle {
         if isNew, isAlone, [key.id, memory.user, ""].contains(zone) {
           report("I3", "\(device): \(key) is not there while its creation waits in the outbox")
         }
-        // A record that went and comes back shows what the server has.
+        // A record that left and returns shows the server's values.
         memory.latest[key] = nil
         continue
       }
@@ -123,24 +123,24 @@ extension Oracle {
     }
   }
 
-  /// Whether a column shows an edit: alone, or together with those of others where they combine.
+  /// Whether a column shows an edit: alone, or together with others if the policy combines them.
   private func shows(_ shown: Set<Int>, _ edit: Set<Int>, _ key: RecordKey, _ column: String) -> Bool {
     rules.combining[key.table]?.contains(column) == true ? edit.isSubset(of: shown) : edit == shown
   }
 }
 
-/// What the server had and a restore has lost, and who may recover it.
+/// The history that a restore of the server has lost, and the devices that may recover it.
 struct LostHistory {
-  /// A device, as it was at the restore.
+  /// A device at the time of the restore.
   struct Device {
     let device: String
     let user: String
     let view: DeviceView
-    /// The deletions that it remembers, and since when by the server's clock, in milliseconds since 1970.
+    /// The deletions that it remembers, with the server's time of each in milliseconds since 1970.
     let deletions: [RecordKey: Int64]
   }
 
-  /// What a device has of a zone, and may recover as long as its user may write there.
+  /// A device's data of a zone, which it may recover while its user may write there.
   struct Holding {
     let device: String
     let user: String
@@ -149,25 +149,25 @@ struct LostHistory {
     let deletions: [RecordKey: Int64]
   }
 
-  /// So long a device remembers a deletion.
+  /// How long a device remembers a deletion.
   static let memory: Int64 = 29 * 86_400_000
 
   /// The transactions that had left their devices' outboxes.
   var settled: Set<Int> = []
-  /// The tokens that the server had shown, and does not have any more.
+  /// The tokens that the server had shown, and no longer has.
   var tokens: Set<Int> = []
-  /// The records whose deletion may be lost: they were not seen deleted since.
+  /// The records whose deletion may be lost, because they were not seen deleted since.
   var deletions: Set<RecordKey> = []
-  /// The records that were there, and in which zone.
+  /// The records that existed, with their zones.
   var lived: [RecordKey: String?] = [:]
-  /// Who was a member of which zone.
+  /// The members of each zone.
   var members: TextMap<TextSet> = [:]
   var holdings: [Holding] = []
 }
 
-/// What a restore of the server may lose: what no device has that may recover it.
+/// The data that a restore of the server may lose: what no device that may recover it has.
 extension Oracle {
-  /// The server's database is as it was when this was remembered.
+  /// The server's database is restored to the state of `before`.
   func restoredServer(to before: ServerMemory, devices: [LostHistory.Device]) {
     var history = lost ?? LostHistory()
     let gone = server
@@ -184,14 +184,14 @@ extension Oracle {
     history.holdings = devices.flatMap { holdings(of: $0, gone.view, before.view) }
     lost = history
     server = before
-    // What was shown once can be told again: by devices that have it, or that send again what was applied.
+    // A token that was shown once can return: from devices that have it, or that send it again.
     server.tokens = gone.tokens
     server.conflicts = [:]
     server.purgedConflicts = gone.purgedConflicts
     (server.time, server.milliseconds) = (gone.time, gone.milliseconds)
   }
 
-  /// What a device may recover: of a zone that the restored server knows, to who may write there; of another one, the owner's.
+  /// The data that a device may recover. If the restored server knows the zone, writers may recover it; otherwise only its owner.
   private func holdings(
     of device: LostHistory.Device, _ gone: ServerView, _ before: ServerView
   ) -> [LostHistory.Holding] {
@@ -207,7 +207,7 @@ extension Oracle {
       }
       var tokens: Set<Int> = []
       for (key, row) in device.view.tables where row.zone == zone {
-        // A device may not have heard yet which rev its own edits got.
+        // A device may not know the `rev` of its own edits yet.
         let isKnown = row.rev > 0 && row.rev >= gone.tables[key]?.rev ?? 0
         tokens.formUnion(Tokens.inside([key: row]).filter { isKnown || !isOwn($0, of: device.device) })
       }
@@ -220,19 +220,19 @@ extension Oracle {
     written[token]?.transactions.contains { transactions[$0].device == device } == true
   }
 
-  /// A device applied an answer from before the restore: what that confirmed may be lost.
+  /// A device applied an answer from before the restore. The edits that it confirmed may be lost.
   func heardLate(_ before: [Int], on device: String) {
     let open = Set(devices[device]?.open ?? [])
     lost?.settled.formUnion(before.filter { !open.contains($0) && transactions[$0].state == .confirmed })
   }
 
-  /// A server that purges devices takes nothing back from those that it has given up.
+  /// A server that purges devices accepts no recovery from those that it has purged.
   func gaveUp() { lost?.holdings = [] }
 
-  /// What a device had of the lost history is gone from it.
+  /// A device no longer has its data of the lost history.
   func purgedLost(device: String) { lost?.holdings.removeAll { $0.device == device } }
 
-  /// Who may not write any more hands nothing back; a deletion that the server has shown since is not lost.
+  /// A user who may no longer write recovers nothing. A deletion that the server has shown since is not lost.
   func lookForLost(in view: ServerView) {
     guard let known = lost else { return }
     var writers: TextMap<TextSet> = [:]
@@ -247,14 +247,14 @@ extension Oracle {
     }
   }
 
-  /// Whether a restore may have lost a token for good.
+  /// Whether a restore may have lost a token permanently.
   func mayBeLost(_ token: Int, _ written: Written) -> Bool {
     guard let lost, lost.tokens.contains(token) else { return false }
     return written.transactions.allSatisfy(lost.settled.contains)
       && !lost.holdings.contains { $0.tokens.contains(token) }
   }
 
-  /// Whether a restore may have lost a deletion for good.
+  /// Whether a restore may have lost a deletion permanently.
   func mayBeLost(_ deletion: Deletion) -> Bool {
     guard let lost, lost.settled.contains(deletion.transaction), lost.deletions.contains(deletion.key) else {
       return false

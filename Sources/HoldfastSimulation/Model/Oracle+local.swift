@@ -1,10 +1,10 @@
 import HoldfastCore
 
-/// What happens on devices without the server.
+/// Events on devices without the server.
 extension Oracle {
-  /// The app committed a transaction: the difference is what the person did.
+  /// The app committed a transaction. The difference is the person's edits.
   ///
-  /// One that commits while the device is killed is told as well, before `reopened`.
+  /// A transaction that commits while the device is killed is reported too, before `reopened`.
   ///
   /// - Parameters:
   ///   - user: the id of the device's user; empty before the first sign-in.
@@ -24,11 +24,11 @@ extension Oracle {
     if !transaction.operations.isEmpty {
       if transaction.operations.contains(where: { $0.kind == "delete" }) {
         transaction.known = Tokens.inside(before).union(memory.bases).union(transaction.tokens)
-        // What the person has already deleted here, and the server does not know of yet, is known too.
+        // The person also knows the deletions here that are still unsent.
         for index in memory.open {
           transaction.known.formUnion(transactions[index].known)
         }
-        // So is what was written here, also while it is on its way from one zone to another.
+        // The person also knows everything written here, even while it is moving between zones.
         for other in transactions where other.device == device { transaction.known.formUnion(other.tokens) }
       }
       transactions.append(transaction)
@@ -90,7 +90,7 @@ extension Oracle {
     written[token] = known
   }
 
-  /// A device was opened again after its process was killed or ended.
+  /// A device was opened again after its process ended or was killed.
   ///
   /// - Parameter mayHaveApplied: whether it was killed while it applied an answer, whose transaction may have committed.
   func reopened(device: String, view: DeviceView, mayHaveApplied: Bool = false) {
@@ -117,20 +117,20 @@ extension Oracle {
     look(view.tables, at: device)
   }
 
-  /// Whether a transaction still waits to become a change set.
+  /// Whether a transaction is not sealed yet.
   func isLoose(_ index: Int, in view: DeviceView) -> Bool {
     view.edits.contains { edit in
       edit.isLoose && transactions[index].operations.contains { $0.key == edit.key }
     }
   }
 
-  /// The person may have taken change sets out of quarantine and written them again, which was told as a transaction of its own: what one of them had
-  /// replaced or deleted in another is in none.
+  /// The person may have taken change sets out of quarantine and written them again, which was reported as a transaction. An edit that
+  /// another of them replaced or deleted is in none.
   func resent(device: String, view: DeviceView) {
     let taken = takenOut(of: device, view)
     for token in taken.flatMap({ transactions[$0].values.values.flatMap(\.tokens) }) {
       guard let place = written[token] else { continue }
-      // Also by one on top of another that stays behind in quarantine.
+      // Also by an edit on top of another that stays in quarantine.
       var tokens: Set = [token]
       let isReplaced = (changes[place.key] ?? []).contains { change in
         guard change.device == device, change.column == place.column, tokens.contains(where: change.replaces)
@@ -145,14 +145,14 @@ extension Oracle {
     }
   }
 
-  /// The person may have given up change sets that are in quarantine.
+  /// The person may have discarded change sets in quarantine.
   func discarded(device: String, view: DeviceView) {
     for index in takenOut(of: device, view) where transactions[index].state == .quarantined {
       transactions[index].state = .purged
     }
   }
 
-  /// The transactions whose change sets are not in a device's quarantine any more.
+  /// The transactions whose change sets have left a device's quarantine.
   private func takenOut(of device: String, _ view: DeviceView) -> Set<Int> {
     let left = Set(view.quarantine.map(\.number))
     let gone = (devices[device]?.quarantined ?? [:]).filter { !left.contains($0.key) }
@@ -160,7 +160,7 @@ extension Oracle {
     return Set(gone.values.compactMap { $0 })
   }
 
-  /// The person gave up all that is unsent or refused, and the device's records left with it.
+  /// The person discarded all unsent and refused edits, and the device's records were removed with them.
   func purged(device: String) {
     guard let memory = devices[device] else { return }
     for index in transactions.indices where transactions[index].device == device {
@@ -178,12 +178,12 @@ extension Oracle {
     devices[copy] = devices[device]
   }
 
-  /// What must be remembered to tell of a device's restored database later.
+  /// The state that is needed if a device's database is restored later.
   func backup(of device: String) -> Backup {
     Backup(device: devices[device] ?? Device(), states: transactions.map(\.state))
   }
 
-  /// A device's database is put back to how it was: what was written or refused there since, and is nowhere else, is gone.
+  /// A device's database is restored to an earlier state. Later local edits and refusals that exist nowhere else are gone.
   func restored(device: String, to backup: Backup) {
     for index in transactions.indices where transactions[index].device == device {
       let before = index < backup.states.count ? backup.states[index] : nil
@@ -199,10 +199,10 @@ extension Oracle {
     purgedLost(device: device)
   }
 
-  /// What a value is, or that there is none.
+  /// The text of a value, or "absent".
   func text(_ cell: Cell?) -> String { cell?.description ?? "absent" }
 
-  /// A transaction for a reader.
+  /// A description of a transaction for people.
   func describe(_ index: Int) -> String {
     let transaction = transactions[index]
     let operations = transaction.operations.map { "\($0.kind) \($0.key)" }.sorted().joined(separator: ", ")
@@ -210,9 +210,9 @@ extension Oracle {
   }
 }
 
-/// What a reader that follows a zone by its counter depends on.
+/// The counters that readers of a zone depend on.
 extension Oracle {
-  /// I4, I2: each seq of a zone is one change, none is beyond the zone's, and no counter goes back.
+  /// I4, I2: each seq of a zone is one change, none exceeds the zone's seq, and no counter decreases.
   func expectCounters(_ view: ServerView) {
     let before = server.view
     var faults: [String] = []
@@ -240,7 +240,7 @@ extension Oracle {
       })
   }
 
-  /// I4, I8: a record that left a zone leaves a tombstone there, which readers have yet to come to; a live one has none.
+  /// I4, I8: a record that left a zone has a tombstone there, with a later seq. A live record has no tombstone of a deletion.
   func expectTombstones(_ ended: [RecordDifference], in view: ServerView) {
     var faults: [String] = []
     for tombstone in view.tombstones where !tombstone.isDeparture && view.tables[tombstone.key] != nil {

@@ -1,35 +1,36 @@
 import HoldfastCore
 
-/// What is remembered of the server.
+/// The remembered state of the server.
 struct ServerMemory {
   var view = ServerView()
-  /// What it showed before the requests that are answered in one moment, of which one may be read before another is written; nil when there is one.
+  /// The state before several requests that are answered at one moment, because one may be read before another is written; nil for a single
+  /// request.
   var viewBefore: ServerView?
-  /// How often each record came to life.
+  /// The number of lives of each record.
   var lives: [RecordKey: Int] = [:]
   /// The greatest revision ever seen of each record.
   var revs: [RecordKey: Int64] = [:]
-  /// Each record as it was when it was last live.
+  /// The last live state of each record.
   var last: Tables = [:]
-  /// All tokens that ever stood in a record or in the conflict log.
+  /// All tokens ever seen in a record or in the conflict log.
   var tokens: Set<Int> = []
-  /// The conflicts of the log, by what they say.
+  /// The conflicts in the log, by content.
   var conflicts: [[Cell]: RecordKey] = [:]
-  /// What the log has purged.
+  /// The conflicts purged from the log.
   var purgedConflicts: [Row] = []
-  /// The latest time that its clock has shown, as a timestamp; nil when it is not told.
+  /// The latest time of its clock, as a timestamp; nil if unknown.
   var time: String?
   /// The same in milliseconds since 1970.
   var milliseconds: Int64 = 0
 }
 
-/// What the server shows after it has handled a request.
+/// The server's state after a request.
 extension Oracle {
   /// The server handled a request.
   ///
   /// - Parameters:
-  ///   - user: the id of who asked.
-  ///   - zones: those whose changes are in the answer.
+  ///   - user: the id of the sender.
+  ///   - zones: the zones with changes in the answer.
   func answered(user: String, zones: [String], server view: ServerView) {
     let readable = view.zones(of: user).union(server.viewBefore?.zones(of: user) ?? [])
       .union(rules.publicZones)
@@ -39,7 +40,7 @@ extension Oracle {
     look(view)
   }
 
-  /// Compares the server with what it showed before.
+  /// Compares the server with its previous state.
   func look(_ view: ServerView) {
     expectCounters(view)
     expectUnique(view)
@@ -62,13 +63,13 @@ extension Oracle {
     look(view.tables, at: "server", isServer: true)
   }
 
-  /// I1, I4, I8: a record that is new or was changed.
+  /// I1, I4, I8: a new or changed record.
   private func expectWritten(_ difference: RecordDifference, _ row: Row, in view: ServerView) {
     let key = difference.key
     server.last[key] = row
     expectConsent(difference, row, in: view)
     if difference.isCreate { expectCreation(of: key, row) }
-    // A record of which the server has purged that it was there is a new one when somebody brings it back.
+    // A record whose tombstone was purged counts as new when it is recovered.
     let isKnown = !difference.isCreate || server.view.tombstones.contains { $0.key == key && !$0.isDeparture }
     let highest = isKnown ? server.revs[key] ?? 0 : 0
     if row.rev <= highest {
@@ -84,7 +85,7 @@ extension Oracle {
     for column in row.ownColumns {
       let tokens = Set(row[column]?.tokens ?? [])
       server.tokens.formUnion(tokens)
-      // What stood there before, others may have left in their text.
+      // Tokens that were there before may have been kept by another person's edit.
       for token in tokens.subtracting(difference.old?[column]?.tokens ?? []).sorted() {
         expectPlace(of: token, key, column, at: "\(key).\(column)")
         expectWriter(of: token, difference, row, in: view)
@@ -92,7 +93,7 @@ extension Oracle {
     }
   }
 
-  /// I1, I8: a record comes to life as often as somebody created it, at the most; what two copies of a device have in common may arrive twice.
+  /// I1, I8: a record comes to life at most as often as it was created. Edits that two copies of a device share may arrive twice.
   private func expectCreation(of key: RecordKey, _ row: Row) {
     let lives = (server.lives[key] ?? 0) + 1
     server.lives[key] = lives
@@ -100,11 +101,11 @@ extension Oracle {
     let created = made.count
     if created >= lives || isOwn(key, row) { return }
     if comesByInvitation(key, row) {
-      // What a person may have removed, and then put back, is a creation more.
+      // If the person removes it and restores it, that is another creation.
       server.lives[key] = lives - 1
       return
     }
-    // It may be recovered as gone from one zone, and then as come to another; at the end no deletion may be undone.
+    // It may be recovered as gone from one zone, and then as arrived in another. The final check still requires that no deletion is undone.
     if lost?.lived[key] != nil { return }
     if made.contains(where: { devices[transactions[$0].device]?.isCopied == true }) { return }
     if created == 0 {
@@ -114,17 +115,17 @@ extension Oracle {
     }
   }
 
-  /// Whether the server makes such a record itself: a conflict, or the membership of who makes a zone.
+  /// Whether the server creates such a record itself: a conflict, or the membership of a zone's creator.
   func isOwn(_ key: RecordKey, _ row: Row) -> Bool {
     if key.table == "conflicts" { return true }
     guard key.table == "members", let zone = row.zone, let user = row["user"]?.string else { return false }
     if zone == user || rules.publicZones.contains(zone) { return true }
-    // Who hands a zone back is its owner.
+    // The user who recovers a zone becomes its owner.
     if lost?.members[zone]?.contains(user) == true { return true }
     return (makers[zone] ?? []).contains { self.user(of: $0) == user }
   }
 
-  /// I1: a token stands where it was written.
+  /// I1: a token is where it was written.
   private func expectPlace(of token: Int, _ key: RecordKey, _ column: String, at place: String) {
     guard let known = written[token] else {
       return report("I1", "server: \(place) has \(Tokens.text(token)), which nobody wrote")
@@ -135,14 +136,14 @@ extension Oracle {
     }
   }
 
-  /// I1: a conflict is about values of its column, and is logged once.
+  /// I1: a conflict has values of its column, and is logged once.
   private func expectConflict(_ key: RecordKey, _ row: Row) {
     let record = RecordKey(table: row["record_table"]?.string ?? "", id: row["record_id"]?.string ?? "")
     let column = row["column_name"]?.string ?? ""
     for value in ["base", "winner_value", "loser_value"] {
       for token in row[value]?.tokens ?? [] {
         expectPlace(of: token, record, column, at: "\(key).\(value) about \(record).\(column)")
-        // What an edit was based on may be a value that was refused.
+        // The base of an edit may be a value that was refused.
         if value != "base" { server.tokens.insert(token) }
       }
     }
@@ -152,13 +153,13 @@ extension Oracle {
           "I7", "server: \(key) says \(column) \(at), and the server's clock was at \(time) at the latest")
       }
     }
-    // Ordinary values may meet again and again.
+    // Values without unique tokens may conflict repeatedly.
     guard Set(row["loser_value"]?.tokens ?? []).subtracting(repeated).isEmpty == false else { return }
     let facts = [
       "record_table", "record_id", "column_name", "policy", "winner_value", "winner_device", "loser_value",
       "loser_device",
     ].map { row[$0] ?? .null }
-    // One that is recovered may be of an edit that is sent again.
+    // A recovered conflict may be about an edit that is sent again.
     if lost == nil, let first = server.conflicts[facts], first != key {
       report(
         "I1",
@@ -168,7 +169,7 @@ extension Oracle {
     server.conflicts[facts] = key
   }
 
-  /// Deletions that have no effect because the record lives where the person is a stranger.
+  /// Marks deletions without effect, because the record is in a zone that the person can't read.
   private func noteStrangers(_ view: ServerView) {
     var zones: TextMap<TextSet> = [:]
     for place in deletions.indices where !deletions[place].isBeyondReach {
@@ -181,12 +182,12 @@ extension Oracle {
   }
 }
 
-/// What the schema and the members of a zone forbid.
+/// The restrictions of the schema, and of zone memberships.
 extension Oracle {
-  /// I10: a token gets into a record by one who may write in its zone, before or after the request.
+  /// I10: a token gets into a record only by a user who may write in its zone, before or after the request.
   func expectWriter(of token: Int, _ difference: RecordDifference, _ row: Row, in view: ServerView) {
     guard let zone = row.zone, let known = written[token] else { return }
-    // Who moved a record is not who wrote it, nor is who recovers it, or that it was moved.
+    // A person who moved a record did not write it, nor did one who recovers it or its move.
     if lost?.tokens.contains(token) == true || lost?.lived[difference.key] == zone { return }
     if let old = difference.old, old.zone != zone { return }
     let users = TextSet(known.transactions.map { user(of: $0) })
@@ -199,7 +200,7 @@ extension Oracle {
     }
   }
 
-  /// I7: a unique value is that of one record in its zone.
+  /// I7: a unique value belongs to one record in its zone.
   func expectUnique(_ view: ServerView) {
     var faults: [String] = []
     for (table, column) in rules.unique {
@@ -216,7 +217,7 @@ extension Oracle {
     report("I7", faults)
   }
 
-  /// I7: no two records of a list have one place in it.
+  /// I7: no two records of a list have the same position.
   func expectPlaces(_ view: ServerView) {
     var faults: [String] = []
     for (table, list, column) in rules.places {
@@ -232,15 +233,15 @@ extension Oracle {
     report("I7", faults)
   }
 
-  /// The server told a device that it refused something, and why.
+  /// The server reported a refusal and its reason to a device.
   func refused(device: String, code: String) { devices[device, default: Device()].refusals.insert(code) }
 
-  /// I3: what is in quarantine was refused, for the reason that stands there.
+  /// I3: a change set in quarantine was refused for the stated reason.
   func expectRefusal(_ refused: DeviceView.Quarantined, _ memory: Device, on device: String) {
     guard rules.hearsAnswers else { return }
     let problem = jsonMembers(json(refused.problem))
     let code = problem?["code"] as? String ?? ""
-    // Of a copy: nobody knows whether the other device has brought it through.
+    // For a copy it is unknown whether the other device sent it successfully.
     if memory.isCopied, code == "change-set-uncertain" { return }
     if lost != nil, code == "change-set-lost" { return }
     if !memory.refusals.contains(code) {
@@ -251,23 +252,23 @@ extension Oracle {
   }
 }
 
-/// I10: nobody is made a member by strangers without the own word.
+/// I10: no stranger makes a user a member without the user's consent.
 extension Oracle {
   /// A user has accepted a membership, or may have.
   func accepted(_ membership: RecordKey) { acceptances.insert(membership) }
 
-  /// A membership that counts is one that its user accepted, or made, or that of somebody with whom the user shared a zone.
+  /// An effective membership was accepted or created by its user, or created by a member of a zone that the user shares.
   func expectConsent(_ difference: RecordDifference, _ row: Row, in view: ServerView) {
     let key = difference.key
     guard key.table == "members", row["invited_by"] == nil, let user = row["user"]?.string,
       let zone = row.zone
     else { return }
     if let old = difference.old, old["invited_by"] == nil { return }
-    // Who was asked by a link as well may have accepted that.
+    // The user may have accepted an invitation link as well.
     if difference.old != nil, invitations.contains(where: { $0.zone == zone }) { return }
     if acceptances.contains(key) || lost != nil || isOwn(key, row) { return }
     let makers = TextSet((creations[key] ?? []).map { self.user(of: $0) })
-    // An invitation by a link is accepted by whom it makes a member.
+    // A membership by an invitation link is accepted by its user.
     if makers.isEmpty || makers.contains(user) || makers.contains("") { return }
     let others = zones(of: user, view).subtracting(server.view.zones(of: user).contains(zone) ? [] : [zone])
     if makers.contains(where: { !others.isDisjoint(with: zones(of: $0, view)) }) { return }
@@ -277,20 +278,20 @@ extension Oracle {
     )
   }
 
-  /// The zones of a user before or after the request, but for public ones.
+  /// The zones of a user before or after the request, without public ones.
   private func zones(of user: String, _ view: ServerView) -> TextSet {
     server.view.zones(of: user).union(view.zones(of: user)).subtracting(rules.publicZones)
   }
 }
 
-/// Memberships that come by an invitation: nobody writes them on a device.
+/// Memberships by invitation, which no device writes.
 extension Oracle {
-  /// An invitation was made, or may have been.
+  /// An invitation was created, or may have been.
   func invited(to zone: String, role: String, uses: Int) {
     invitations.append(Invitation(zone: zone, role: role, uses: uses))
   }
 
-  /// Whether a membership may be one of those that invitations give, of which each gives as many as it says.
+  /// Whether a membership may come from an invitation. Each invitation gives at most its number of uses.
   func comesByInvitation(_ key: RecordKey, _ row: Row) -> Bool {
     let place = invitations.firstIndex {
       $0.zone == row.zone && $0.role == row["role"]?.string && $0.uses > 0

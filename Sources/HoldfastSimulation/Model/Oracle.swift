@@ -1,51 +1,51 @@
 import HoldfastCore
 
-/// The model: it is told what people did and what databases show, and says which promises are broken.
+/// The model. It receives people's edits and the states of databases, and reports violated invariants.
 ///
-/// It knows no rule of merging, only what must hold of the outcome whatever the rules are.
+/// It does not know the merge rules, only the properties that must hold whatever the rules are.
 final class Oracle {
   /// A record that a transaction deleted.
   struct Deletion {
     let transaction: Int
     let key: RecordKey
-    /// The server was seen to keep the record where the person is a stranger: there a delete has no effect.
+    /// Whether the server has the record in a zone that the person can't read. The deletion then has no effect.
     var isBeyondReach = false
   }
 
-  /// What an invitation may still give, and to which zone.
+  /// The remaining uses of an invitation, and its zone.
   struct Invitation {
     let zone: String
     let role: String
     var uses: Int
   }
 
-  /// Where a token was written, and by which transactions.
+  /// The place where a token was written, and the transactions that wrote it.
   struct Written {
     let key: RecordKey
     let column: String
     var transactions: [Int]
   }
 
-  /// What is remembered of a device.
+  /// The remembered state of a device.
   struct Device {
     var user = ""
-    /// The records at the last look; nil when the device has not been looked at.
+    /// The records at the last look; nil before the first.
     var tables: Tables?
-    /// Tokens that stand under the device's own edits as what the server has.
+    /// The tokens of server values that the device's own edits hide.
     var bases: Set<Int> = []
-    /// Transactions that were in the outbox at the last look, or were written since.
+    /// The transactions that were in the outbox at the last look, or were written since.
     var open: [Int] = []
-    /// The change sets in quarantine that are known already, with their transactions where they are known.
+    /// The known change sets in quarantine, with their transactions if known.
     var quarantined: [Int64: Int?] = [:]
-    /// The tokens of the device's last own edit of each column.
+    /// The tokens of the device's last edit of each column.
     var latest: [RecordKey: TextMap<Set<Int>>] = [:]
-    /// The reasons of refusals that the server has given.
+    /// The reasons of refusals that the server has reported.
     var refusals: TextSet = []
-    /// Whether another device began as a copy of this one, or this one as a copy: then a change set may arrive twice.
+    /// Whether this device is a copy of another, or was copied. A change set may then arrive twice.
     var isCopied = false
   }
 
-  /// What is remembered of a device whose database may be put back to this state.
+  /// The remembered state of a device whose database may be restored to it.
   struct Backup {
     let device: Device
     let states: [LocalTransaction.State]
@@ -57,7 +57,7 @@ final class Oracle {
   private var known: Set<Violation> = []
   private var sets: TextMap<SentChangeSet> = [:]
 
-  /// How many zones were answered with a reset.
+  /// The number of zones that were answered with a reset.
   var resets = 0
   var transactions: [LocalTransaction] = []
   var changes: [RecordKey: [LocalChange]] = [:]
@@ -67,16 +67,16 @@ final class Oracle {
   var makers: TextMap<[Int]> = [:]
   var deletions: [Deletion] = []
   var written: [Int: Written] = [:]
-  /// Tokens that a later transaction wrote again, or kept in a longer text: they don't tell whose they are.
+  /// Tokens that a later transaction wrote again, or kept in a longer text: they do not identify their author.
   var repeated: Set<Int> = []
-  /// Tokens of refused transactions that were replaced by others that were refused, too, before all of them were written again.
+  /// Tokens of refused transactions that were replaced by other refused ones before all were written again.
   var replacedInQuarantine: Set<Int> = []
   var devices: TextMap<Device> = [:]
   var invitations: [Invitation] = []
   /// The memberships that their users have accepted.
   var acceptances: Set<RecordKey> = []
   var server = ServerMemory()
-  /// What a restore of the server has lost; nil when it was never restored.
+  /// The history that a restore of the server has lost; nil if it was never restored.
   var lost: LostHistory?
 
   init(rules: ModelRules) {
@@ -84,18 +84,18 @@ final class Oracle {
     referencesOfTable = TextMap(grouping: rules.references, by: \.table)
   }
 
-  /// Notes what is wrong; the same thing once.
+  /// Reports a violation, once.
   func report(_ invariant: String, _ text: String) {
     let violation = Violation(invariant: invariant, text: text)
     if known.insert(violation).inserted { violations.append(violation) }
   }
 
-  /// Notes several things in an order that does not depend on how dictionaries are laid out.
+  /// Reports several violations in an order that does not depend on dictionaries.
   func report(_ invariant: String, _ texts: [String]) {
     for text in texts.sorted() { report(invariant, text) }
   }
 
-  /// The change set of some bytes, which never change.
+  /// Parses the bytes of a change set, which never change.
   func changeSet(_ body: String, on device: String) -> SentChangeSet? {
     if let read = sets[body] { return read }
     guard let read = SentChangeSet(body) else {
@@ -106,22 +106,22 @@ final class Oracle {
     return read
   }
 
-  /// The user of a transaction: one of before the sign-in belongs to who signs in.
+  /// The user of a transaction. One from before the sign-in belongs to the user who signs in.
   func user(of transaction: Int) -> String {
     let transaction = transactions[transaction]
     return transaction.user.isEmpty ? devices[transaction.device]?.user ?? "" : transaction.user
   }
 }
 
-/// What must hold of the records in every database, whenever somebody looks.
+/// The properties of the records in every database at any time.
 extension Oracle {
-  /// Looks at a device's records, or at the server's.
+  /// Checks the records of a device or of the server.
   func look(_ tables: Tables, at place: String, isServer: Bool = false) {
     expectReferences(tables, at: place, isServer: isServer)
     expectPairs(tables, at: place)
   }
 
-  /// I9: what a record refers to is there.
+  /// I9: the target of every reference exists.
   private func expectReferences(_ tables: Tables, at place: String, isServer: Bool) {
     var orphans: [String] = []
     for (key, row) in tables {
@@ -132,7 +132,7 @@ extension Oracle {
           orphans.append("\(place): \(key).\(reference.column) names \(target), which is not there")
           continue
         }
-        // A device learns the new zone of what moved from the server.
+        // A device learns the new zone of moved records from the server.
         if isServer, reference.isInZone, parent.zone != row.zone {
           orphans.append(
             "\(place): \(key).\(reference.column) names \(target) of zone \(parent.zone ?? "none") from zone \(row.zone ?? "none")"
@@ -160,9 +160,9 @@ extension Oracle {
   }
 }
 
-/// What a schema that loses tables and columns takes out of visible.
+/// The effect of a schema that removes tables and columns.
 extension Oracle {
-  /// The server has these columns by table, and no others: what stood in others is not served any more.
+  /// The server has only these columns by table, and no longer serves data of others.
   func serves(_ columns: TextMap<TextSet>) {
     server.view.tables = server.view.tables.filter { columns[$0.key.table] != nil }
     for (key, row) in server.view.tables {
@@ -171,7 +171,7 @@ extension Oracle {
     }
   }
 
-  /// The app on a device has these columns by table, and no others: an edit of another waits in the outbox without being shown.
+  /// The app on a device has only these columns by table. Edits of other columns wait in the outbox and are not shown.
   func shows(_ columns: TextMap<TextSet>, on device: String) {
     let latest = devices[device]?.latest ?? [:]
     devices[device]?.latest = latest.reduce(into: [:]) { shown, edited in
@@ -181,13 +181,13 @@ extension Oracle {
   }
 }
 
-/// What programs without a copy do.
+/// The actions of REST clients.
 extension Oracle {
-  /// The server did what a request asked for: it is confirmed at once.
+  /// The server executed a REST request, so it is confirmed immediately.
   ///
   /// - Parameters:
-  ///   - token: what the request wrote, though it may have lost against a deletion.
-  ///   - key: the record, where the request named it.
+  ///   - token: the token that the request wrote, even if it lost against a deletion.
+  ///   - key: the record, if the request named it.
   func requested(
     by device: String, user: String, before: Tables, after: Tables, token: Int?, key: RecordKey?,
     column: String
@@ -209,17 +209,17 @@ extension Oracle {
   private func withoutLog(_ tables: Tables) -> Tables { tables.filter { $0.key.table != "conflicts" } }
 }
 
-/// A device at the end, when everything has been sent and every answer applied.
+/// A device at the end, when everything is sent and every answer applied.
 struct FinalDevice {
   let device: String
-  /// The id of the device's user; empty for one that never signed in.
+  /// The id of the device's user; empty if it never signed in.
   let user: String
   /// The public zones that it follows.
   var follows: TextSet = []
   let view: DeviceView
 }
 
-/// What SQLite finds wrong with one database.
+/// The faults that SQLite finds in one database.
 struct Soundness {
   /// "server", or the device.
   let place: String
@@ -227,9 +227,9 @@ struct Soundness {
 }
 
 extension Oracle {
-  /// The network is whole, nobody writes any more, and every device has synced until nothing was left.
+  /// Final check: the network works, all writes have ended, and every device has synced completely.
   ///
-  /// - Returns: all violations, also those found before.
+  /// - Returns: all violations, including earlier ones.
   func finish(devices final: [FinalDevice], server view: ServerView, soundness: [Soundness]) -> [Violation] {
     look(view)
     expectPlaces(view)
@@ -251,7 +251,7 @@ extension Oracle {
     return violations
   }
 
-  /// I12: nothing waits to be sent.
+  /// I12: nothing is unsent.
   private func expectNothingLeft(_ device: FinalDevice) {
     for body in device.view.outbox { report("I12", "\(device.device): the outbox still has \(body)") }
     if device.view.recovered > 0 {
@@ -264,7 +264,7 @@ extension Oracle {
     }
   }
 
-  /// I7, I10: the device has what its user may read, as the server has it, and nothing else.
+  /// I7, I10: the device has exactly the records that its user may read, as on the server.
   private func expectAgreement(_ device: FinalDevice, _ server: ServerView) {
     let member = server.zones(of: device.user)
     let zones = member.union(device.follows.intersection(rules.publicZones))

@@ -1,13 +1,13 @@
 import HoldfastCore
 
-/// What the model looks at in the two kinds of databases.
+/// The model's views of both kinds of databases.
 extension RawDatabase {
-  /// How the names begin under which the server keeps the data of tables and columns that are gone.
+  /// The prefix of the server's names for removed tables and columns.
   private static let removed = "holdfast_removed_"
 
-  /// A device's records, and what it still has to send or could not send.
+  /// A device's records, and its unsent and refused edits.
   ///
-  /// - Parameter tables: all tables of the schema, `members` and `conflicts` too.
+  /// - Parameter tables: all tables of the schema, including `members` and `conflicts`.
   func deviceView(tables: [String]) throws -> DeviceView {
     try atOnce {
       var view = DeviceView()
@@ -39,16 +39,16 @@ extension RawDatabase {
     }
   }
 
-  /// The deletions that a device remembers, and since when, in milliseconds since 1970.
+  /// The deletions that a device remembers, with their times in milliseconds since 1970.
   func rememberedDeletions() throws -> [RecordKey: Int64] {
     try rows("SELECT record_table, id, at FROM holdfast_deleted").reduce(into: [:]) {
       $0[RecordKey(table: Self.text($1[0]), id: Self.text($1[1]))] = $1[2].number
     }
   }
 
-  /// The server's records, what stays of those that are gone, and its counters.
+  /// The server's records, tombstones and counters.
   ///
-  /// - Parameter tables: all tables of the schema, `members` and `conflicts` too.
+  /// - Parameter tables: all tables of the schema, including `members` and `conflicts`.
   func serverView(tables: [String]) throws -> ServerView {
     try atOnce {
       var view = ServerView()
@@ -85,9 +85,10 @@ extension RawDatabase {
     }
   }
 
-  /// The records of a table. A null is left out, so that a column that was added is no change; `seq` and the server's notes on each column are no part of a record's content.
+  /// The records of a table. Nulls are left out, so that an added column is no change. `seq` and the column stamps are no part of a
+  /// record's content.
   ///
-  /// - Parameter body: is given the tokens of columns that the schema has no longer, too.
+  /// - Parameter body: also receives the tokens of removed columns.
   private func records(
     of table: String, _ body: (RecordKey, Row, _ seq: Int64, _ kept: [Int]) -> Void
   ) throws {
@@ -113,7 +114,7 @@ extension RawDatabase {
     }
   }
 
-  /// A text, or the text that a blob holds.
+  /// A text, or the text in a blob.
   private static func text(_ cell: Cell) -> String {
     switch cell {
     case .text(let text): text

@@ -1,11 +1,11 @@
 import CSQLite
 import HoldfastCore
 
-/// Reads an SQLite file past all code of the product.
+/// Reads an SQLite file without any code of the product.
 ///
 /// The connection stays open until `close()`. Not thread safe: the simulation has one thread.
 final class RawDatabase {
-  /// Why a file could not be read.
+  /// The reason why a file could not be read.
   struct Failure: Error, CustomStringConvertible {
     let path: String
     let text: String
@@ -16,10 +16,10 @@ final class RawDatabase {
   let path: String
   private var handle: OpaquePointer?
   private var statements: TextMap<OpaquePointer> = [:]
-  /// The last view with SQLite's number of the state that it shows: it changes with each commit of another connection.
+  /// The last view, with SQLite's data version, which changes with each commit of another connection.
   private var seen: (version: Int64, view: Any)?
 
-  /// Opens a file that is there.
+  /// Opens an existing file.
   init(path: String) throws {
     self.path = path
     let result = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nil)
@@ -33,7 +33,7 @@ final class RawDatabase {
 
   deinit { close() }
 
-  /// Closes the connection; it can not be used any more.
+  /// Closes the connection, which is then unusable.
   func close() {
     for statement in statements.values { sqlite3_finalize(statement) }
     statements = [:]
@@ -41,7 +41,7 @@ final class RawDatabase {
     handle = nil
   }
 
-  /// Gives every row of a query: its columns' names, and the statement to read them from.
+  /// Passes every row of a query to `body`: its column names, and the statement to read it from.
   func each(_ sql: String, _ body: (_ names: [String], _ row: OpaquePointer) -> Void) throws {
     let statement = try prepared(sql)
     defer { sqlite3_reset(statement) }
@@ -64,7 +64,7 @@ final class RawDatabase {
     return rows
   }
 
-  /// Reads several queries as of one moment; what was read before is given again when nothing was committed since.
+  /// Runs several queries in one snapshot. Returns the previous view if nothing was committed since.
   func atOnce<View>(_ read: () throws -> View) throws -> View {
     _ = try rows("BEGIN")
     defer { _ = try? rows("COMMIT") }
@@ -75,7 +75,7 @@ final class RawDatabase {
     return view
   }
 
-  /// What SQLite itself finds wrong with the file: nothing, as it should be.
+  /// The faults that SQLite finds in the file; empty if it is sound.
   func soundness() throws -> [String] {
     let integrity = try rows("PRAGMA integrity_check").compactMap { $0.first?.string }.filter { $0 != "ok" }
     let orphans = try rows("PRAGMA foreign_key_check").map { row in
@@ -84,7 +84,7 @@ final class RawDatabase {
     return integrity + orphans
   }
 
-  /// The zones of a server whose rows say something else than their records come to.
+  /// The zones of a server whose stored counts differ from their records.
   func wrongCounts(_ tables: [String]) throws -> [String] {
     let sizes = try tables.map { table in
       let columns = try rows("SELECT name, type FROM pragma_table_info('\(table)')").map {

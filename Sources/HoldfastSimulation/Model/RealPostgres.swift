@@ -2,10 +2,10 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastServer
 
-/// A real PostgreSQL database in the place of the server's simulated disk. It is emptied for each run.
+/// A real PostgreSQL database instead of the server's simulated disk. It is emptied for each run.
 ///
-/// What it does is as determined as its one client; only its own disk can't fail, and the server dies between statements of the plan's choice
-/// alone: before a request or after its commit.
+/// It is as deterministic as its single client. But its own disk can't fail, and the server dies only at two points that the plan chooses:
+/// before a request, or after its commit.
 final class RealPostgres {
   let url: String
   private var connection: PostgresConnection?
@@ -20,16 +20,16 @@ final class RealPostgres {
     return new
   }
 
-  /// Leaves nothing in the database.
+  /// Drops everything in the database.
   func empty() throws {
     try connected().execute(
       "DROP SCHEMA IF EXISTS holdfast CASCADE; DROP SCHEMA public CASCADE; CREATE SCHEMA public")
   }
 
-  /// What the server's own check finds.
+  /// The findings of the server's own check.
   func soundness() throws -> [String] { try Administration(.postgres(PostgresLocation(url))).doctor() }
 
-  /// The server's records, what stays of those that are gone, and its counters.
+  /// The server's records, tombstones and counters.
   func serverView(_ schema: SyncSchema) throws -> ServerView {
     let connection = try connected()
     try connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")

@@ -1,25 +1,25 @@
 import HoldfastCore
 
-/// The schemas of the simulated app: every kind of zone, of reference and of policy.
+/// The schemas of the simulated app: every kind of zone, reference and policy.
 enum Schemas {
-  /// A version of the app, and so of the schema.
+  /// A version of the app and its schema.
   enum Version: Int, CaseIterable {
     case first
-    /// With a column and a table more.
+    /// With an additional column and an additional table.
     case larger
     /// Without the notes of items.
     case withoutNote
-    /// Without the titles of items, which each has in the others.
+    /// Without the titles of items, which the other versions have.
     case withoutTitle
-    /// Without a table that stands under another.
+    /// Without a child table.
     case withoutParts
-    /// Without the table whose records are zones, and all that stands under it.
+    /// Without the root table of zones, and all its child tables.
     case withoutLists
   }
 
-  /// The schemas of all versions, in their order.
+  /// The schemas of all versions, in order.
   ///
-  /// - Parameter renames: whether a column has another name in the larger one.
+  /// - Parameter renames: whether a column is renamed in the larger version.
   static func all(renames: Bool) throws -> [SyncSchema] {
     try Version.allCases.map { try schema($0, renames) }
   }
@@ -47,12 +47,12 @@ enum Schemas {
     return table
   }
 
-  /// The name that the model knows a column by: its first.
+  /// The model's name of a column: its first name.
   static func firstName(of column: String) -> String { column == "wording" ? "text" : column }
 
   /// The public zone.
   static let publicZone = "catalogue"
-  /// What the model is told of them.
+  /// The model's rules for these schemas.
   static let rules = ModelRules(
     tables: [],
     references: [

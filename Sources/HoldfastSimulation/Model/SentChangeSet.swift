@@ -1,15 +1,15 @@
 import HoldfastCore
 
-/// A change set as its bytes say, in the outbox or in quarantine.
+/// The parsed bytes of a change set, in the outbox or in quarantine.
 struct SentChangeSet {
   private(set) var tokens: Set<Int> = []
   private(set) var operations: Set<OperationName> = []
-  /// The integers that it writes, and the texts with tokens.
+  /// The integers and the texts with tokens that it writes.
   private(set) var values: [ColumnPlace: Cell] = [:]
-  /// The columns of its updates, with what tells the values that it says they were based on from others.
+  /// The columns of its updates, with the identifying parts of their bases.
   private(set) var bases: [ColumnPlace: Cell] = [:]
 
-  /// Reads the bytes; nil when they are no change set.
+  /// Parses the bytes; nil if they are no change set.
   init?(_ body: String) {
     guard let operations = json(body) as? [Any] else { return nil }
     for operation in operations {
@@ -23,7 +23,7 @@ struct SentChangeSet {
         let place = ColumnPlace(key: key, column: Schemas.firstName(of: column))
         bases[place] = .base(value as? Int64, Self.tokens(in: value))
       }
-      // What an edit was based on is not said by it.
+      // The base of an edit is not written by it.
       for (column, value) in jsonMembers(operation["columns"]) ?? [:] {
         let cell = (value as? String).map(Cell.text) ?? (value as? Int64).map(Cell.integer)
         if let cell, cell.isTelling {
@@ -40,7 +40,7 @@ struct SentChangeSet {
     }
   }
 
-  /// Whether it does this; who deletes a record and makes it again in one transaction has changed it, by what the tables show.
+  /// Whether it contains this operation. In the tables, deleting and recreating a record in one transaction looks like an update.
   func mayDo(_ operation: OperationName) -> Bool {
     func does(_ kind: String) -> Bool { operations.contains(OperationName(kind: kind, key: operation.key)) }
     return does(operation.kind) || operation.kind == "update" && does("delete") && does("create")

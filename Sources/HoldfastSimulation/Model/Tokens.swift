@@ -1,10 +1,10 @@
 import HoldfastCore
 
-/// Tokens mark what people write: `~123~`, each number written once, so that it can be found again wherever it ends.
+/// Tokens mark people's edits: `~123~`. Each number is written once, so that it can be found wherever it ends up.
 enum Tokens {
   private static let mark = UInt8(ascii: "~")
 
-  /// The numbers of the tokens in a text, in order. Also finds those inside JSON.
+  /// The numbers of the tokens in a text, in order, also inside JSON.
   static func inside(_ text: String) -> [Int] {
     var text = text
     return text.withUTF8 { bytes in
@@ -13,7 +13,7 @@ enum Tokens {
       while let start = bytes[place...].firstIndex(of: mark) {
         var number = 0
         var end = start + 1
-        // Eighteen digits can not overflow.
+        // Eighteen digits can't overflow.
         while end < bytes.count, end - start <= 18, bytes[end] >= 48, bytes[end] <= 57 {
           number = number * 10 + Int(bytes[end] - 48)
           end += 1
@@ -28,10 +28,10 @@ enum Tokens {
     }
   }
 
-  /// The token of a number as it is written.
+  /// The text of a token.
   static func text(_ number: Int) -> String { "~\(number)~" }
 
-  /// Several tokens for a reader.
+  /// Several tokens for people.
   static func text(_ numbers: some Sequence<Int>) -> String {
     let texts = numbers.sorted().map { text($0) }
     return texts.isEmpty ? "no token" : texts.joined(separator: " ")

@@ -1,4 +1,4 @@
-/// A broken promise of the product: which invariant, and all that a reader needs to look into it.
+/// A violated invariant, with the details for its investigation.
 struct Violation: Hashable, Sendable, CustomStringConvertible {
   /// "I1" to "I12".
   let invariant: String

@@ -1,4 +1,4 @@
-/// Randomness that a seed decides: SplitMix64.
+/// A seeded random generator: SplitMix64.
 ///
 /// Source: Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014.
 struct Chance: RandomNumberGenerator {
@@ -23,18 +23,18 @@ struct Chance: RandomNumberGenerator {
   /// A number from 0 to `count` - 1.
   mutating func below(_ count: Int) -> Int { Int(next() % UInt64(max(count, 1))) }
 
-  /// A number of a range.
+  /// A number in a range.
   mutating func number(in range: ClosedRange<Int64>) -> Int64 {
     range.lowerBound + Int64(next() % UInt64(range.upperBound - range.lowerBound + 1))
   }
 
-  /// Happens in one of so many cases; never for 0.
+  /// True with a probability of one in `count`; never for 0.
   mutating func one(in count: Int) -> Bool { count > 0 && below(count) == 0 }
 
   mutating func pick<Element>(_ list: [Element]) -> Element? { list.isEmpty ? nil : list[below(list.count)] }
 }
 
-/// A sequence that several parts of the world draw from.
+/// A sequence that several parts of the world share.
 ///
 /// @unchecked Sendable: the simulation has one thread.
 final class ChanceSource: @unchecked Sendable {

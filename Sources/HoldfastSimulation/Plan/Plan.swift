@@ -1,34 +1,34 @@
 import HoldfastServer
 
-/// All that will happen in one run, decided by a seed.
+/// Everything that happens in one run, decided by a seed.
 struct Plan {
   let seed: UInt64
   /// For each device, the number of its user.
   let users: [Int]
-  /// The size of an answer from which on the server begins no further change.
+  /// The size in bytes at which an answer is full.
   let answerSize: Int
-  /// After how many change sets of a request the server lets others go first.
+  /// The number of change sets of a request after which the server lets others go first.
   let changeSetBudget: Int
-  /// After how much work of a deletion the server lets others go first: 40 for each record that goes along.
+  /// The amount of work of a deletion after which the server lets others go first: 40 for each cascaded record.
   let pieceWork: Int
-  /// The greatest body of a request.
+  /// The maximum size of a request's body.
   let bodyLimit: Int
-  /// How many pages a device's write-ahead log has when it is moved into the database.
+  /// The number of pages in a device's write-ahead log that triggers a checkpoint.
   let longLog: Int
-  /// Whether nothing is shared, moved or deleted: then nothing may be refused either.
+  /// Whether nothing is shared, moved or deleted. Nothing may be refused then.
   let isPeaceful: Bool
-  /// Whether devices have streams of events.
+  /// Whether devices have event streams.
   let hasStreams: Bool
-  /// Whether people have programs that use the REST interface, too.
+  /// Whether people also use REST clients.
   let hasClerks: Bool
-  /// How long the server keeps what nobody may need; nil where it purges nothing.
+  /// The server's retention times; nil if it purges nothing.
   var retention: Retention?
   var commands: [Command]
-  /// How many there were before some were left out.
+  /// The number of commands before some were left out.
   let steps: Int
-  /// Whether the server may be restored from a backup, and a column has another name in the next version of the app.
+  /// Whether the server may be restored from a backup, and a column is renamed in the next version of the app.
   let isWide: Bool
-  /// The real database that the server has in place of a simulated disk; nil for none.
+  /// The real database of the server instead of a simulated disk; nil for none.
   var postgres: RealPostgres?
 
   init(seed: UInt64, steps: Int, isWide: Bool = false) {
@@ -36,7 +36,7 @@ struct Plan {
     var chance = Chance(seed: seed)
     self.seed = seed
     let people = 1 + chance.below(3)
-    // The first devices are one a person.
+    // The first devices belong to one person each.
     users = (0..<(people + chance.below(3))).map { $0 < people ? $0 : chance.below(people) }
     answerSize = chance.pick([4 << 20, 4000, 1500, 600]) ?? 4 << 20
     bodyLimit = chance.one(in: 8) ? 4000 : 16 << 20
@@ -65,7 +65,7 @@ struct Plan {
     if isWide, !hasClerks, ofRestores.one(in: 4) { planRestores(&ofRestores) }
   }
 
-  /// Has the server restored, once or more often, in the place of other commands.
+  /// Replaces some commands by backups and restores of the server.
   private mutating func planRestores(_ chance: inout Chance) {
     var place = 0
     repeat {
@@ -78,7 +78,7 @@ struct Plan {
   }
 }
 
-/// How often what happens in one run.
+/// The frequencies of events in one run.
 private struct Mood {
   private let editing: Int
   private let storms: Int
@@ -137,7 +137,7 @@ private struct Mood {
       silent: rate(&chance), delay: chance.one(in: 4) ? 5...40_000 : 5...800)
   }
 
-  /// From a second to thirty years, forward or back.
+  /// From a millisecond to ten years, forward or back.
   private static func jump(_ chance: inout Chance) -> Int64 {
     let second: Int64 = 1000
     let most = chance.pick([second, 3600 * second, 86400 * second, 3650 * 86400 * second]) ?? second

@@ -1,4 +1,4 @@
-/// One run of a plan from an empty world to its end.
+/// One run of a plan, from an empty world to its end.
 struct Run {
   let plan: Plan
   let violations: [Violation]
@@ -12,9 +12,9 @@ struct Run {
     world.end()
   }
 
-  /// The same failure with as few commands as can be found: whole stretches are left out first, then single ones.
+  /// Shrinks a failing plan to as few commands as possible. It leaves out long ranges first, then single commands.
   ///
-  /// - Parameter attempts: how many runs it may take.
+  /// - Parameter attempts: the maximum number of runs.
   func shrunken(on disk: SimulatedDisk, attempts: Int = 400) throws -> Run {
     guard let invariant = violations.first?.invariant else { return self }
     var best = self
@@ -42,7 +42,7 @@ struct Run {
     return best
   }
 
-  /// What was wrong, and how to see it again.
+  /// The violations, and the command to reproduce them.
   func report(original: Run) -> String {
     let kept = plan.commands.map { String($0.index) }.joined(separator: ",")
     var lines = ["seed \(plan.seed) breaks an invariant:"]

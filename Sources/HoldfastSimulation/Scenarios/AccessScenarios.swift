@@ -1,6 +1,6 @@
 import HoldfastCore
 
-/// Who may read and write what, and when that changes.
+/// Access to zones, and its changes.
 enum AccessScenarios {
   static var all: [Scenario] {
     [
@@ -30,7 +30,7 @@ enum AccessScenarios {
           stage.expect(
             "I10", !stage[1].view.tables.values.contains { $0.zone == list },
             "nothing of the zone is left there")
-          // No loop: with nothing to say there is one request.
+          // No loop: with nothing to send there is one request.
           let syncs = stage.world.syncs
           stage.sync(1)
           stage.expect("I3", stage.world.syncs == syncs + 1, "the app does not ask again and again")
@@ -47,14 +47,14 @@ enum AccessScenarios {
           stage.expect("I10", stage.isThere("items", items[0], on: 1), "the member had them")
           stage.delete(0, "members", member)
           stage.sync(0)
-          // At its next contact, whatever befalls it there.
+          // At its next contact, whatever fault occurs there.
           stage.interrupted("device1", "server") { stage.sync(1) }
           stage.sync(1)
           stage.expect(
             "I10", !stage[1].view.tables.values.contains { $0.zone == list },
             "nothing of the zone is left there")
           stage.expect("I10", stage[1].view.zones[list]?.ack == nil, "nor is it asked for")
-          // Granted once more, all of it comes again.
+          // After access is granted again, everything is downloaded again.
           stage.share(0, list, with: "user1", role: "viewer")
           stage.settle()
           for item in items {
@@ -75,7 +75,7 @@ enum AccessScenarios {
           member = stage.share(0, list, with: "user1")
           stage.sync(0)
           stage.goOnline(1)
-          // It was lost in between, and is resynced; the network keeps the request that says so.
+          // The zone was lost in between, and is resynced. The network delays the request that says so.
           stage.fate = {
             $0.isRequest && $0.isSync && $0.json["acks"]?[list]?.stringValue == "" ? .isDoubled : .passes
           }
@@ -85,12 +85,12 @@ enum AccessScenarios {
           stage.held = []
           stage.settle()
           stage.expect("I4", stage.isThere("items", item, on: 1), "the zone is there again")
-          // Within the hour it would wait before it is resynced once more.
+          // Within an hour, another resync would be postponed.
           stage.pass(3_700_000)
           stage.goOffline(1)
           stage.delete(0, "members", member)
           stage.sync(0)
-          // What it does as a stranger has no effect, and that it was one it never hears.
+          // Its edits without access have no effect. It never learns that it had no access.
           stage.delete(1, "items", item)
           stage.goOnline(1)
           stage.answers(to: 1, .isLost)
@@ -165,7 +165,7 @@ enum AccessScenarios {
           stage.edit(0, "items", item, "title")
           stage.settle()
           stage.expect("I10", stage.isThere("items", item, on: 1), "who has accepted has the list")
-          // They know each other now: the next list needs no word.
+          // The users now share a list, so the next membership needs no consent.
           stage.world.acceptsMemberships = false
           let other = stage.makeList(0)
           stage.share(0, other, with: "user1")
@@ -177,7 +177,7 @@ enum AccessScenarios {
         script: { stage in
           let list = stage.makeList(0)
           let items = (0..<8).map { _ in stage.makeItem(0, in: list) }
-          // The reader's own counter is far beyond all of them.
+          // The reader's own counter is far beyond all of these.
           for _ in 0..<16 { stage.makeNote(1) }
           stage.settle()
           stage.share(0, list, with: "user1", role: "viewer")

@@ -1,7 +1,7 @@
 import Holdfast
 import HoldfastCore
 
-/// Answers that are not what they should be.
+/// Wrong answers.
 enum AnswerScenarios {
   static var all: [Scenario] {
     [
@@ -28,7 +28,7 @@ enum AnswerScenarios {
           stage.sync(1)
           stage.goOnline(0)
           let before = stage[0].view.tables
-          // The answer is right but for its zones, of which there are none.
+          // The answer is valid except for its zones, which are empty.
           stage.fate = { passing in
             guard case .answer(let message, let answer) = passing, message.device.number == 0, passing.isSync,
               case .object(var members) = passing.json,
@@ -100,7 +100,7 @@ enum AnswerScenarios {
     ]
   }
 
-  /// What a proxy, a hotel's network or a broken server says with status 200 is no answer.
+  /// A status 200 from a proxy, a hotel's network or a broken server is no valid answer.
   private static func foreignAnswers(_ name: String, _ bodies: [String]) -> Scenario {
     Scenario(
       name: name, guards: "I3",

@@ -16,7 +16,7 @@ enum ChangeScenarios {
           stage.pass(2000)
           let due = stage.edit(1, "items", item, "due")
           stage.sync(1)
-          // The old app reads, writes and sends back what it knows.
+          // The old app reads, writes and sends the columns that it knows.
           stage.sync(0)
           let title = stage.edit(0, "items", item, "title")
           stage.sync(0)

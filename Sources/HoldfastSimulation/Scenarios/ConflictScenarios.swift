@@ -1,6 +1,6 @@
 import HoldfastCore
 
-/// Edits of the same record that did not know of each other.
+/// Concurrent edits of the same record.
 enum ConflictScenarios {
   static var all: [Scenario] {
     [
@@ -49,14 +49,14 @@ enum ConflictScenarios {
           let fast = stage.edit(0, "lists", list, "title")
           stage.sync(0)
           stage.pass(5000)
-          // Later in truth, and without having seen it.
+          // Later in real time, and without having seen it.
           let later = stage.edit(1, "lists", list, "title")
           stage.goOnline(1)
           stage.sync(1)
           stage.expect(
             "I7", stage.value("lists", list, "title") == later, "the later edit wins over a fast clock")
           stage.expect("I3", stage.isLoser(fast), "the log has the other")
-          // One that has not seen it and says it is old loses, however late it comes.
+          // A concurrent edit with an older stamp loses, however late it arrives.
           let slow = stage.edit(2, "lists", list, "title")
           stage.goOnline(2)
           stage.sync(2)
@@ -64,11 +64,11 @@ enum ConflictScenarios {
             "I7", stage.value("lists", list, "title") == later, "an edit of a slow clock gives way")
           stage.expect("I3", stage.isLoser(slow), "and is logged")
           stage.settle()
-          // Who has seen the last value edits it, whatever the clock says.
+          // A device that has seen the last value replaces it, whatever its clock.
           let known = stage.edit(2, "lists", list, "title")
           stage.settle()
           stage.expect("I7", stage.value("lists", list, "title") == known, "who knew the last value edits it")
-          // And again: the fast device has not moved the others' clocks ahead.
+          // Again: the fast device has not advanced the others' clocks.
           stage.goOffline(0, 1)
           stage.edit(0, "lists", list, "title")
           stage.goOnline(0)

@@ -1,6 +1,6 @@
 import HoldfastCore
 
-/// Devices that are copies of others, or of themselves.
+/// Devices that are copies of others, or of their own earlier state.
 enum CopyScenarios {
   static var all: [Scenario] {
     [
@@ -10,10 +10,10 @@ enum CopyScenarios {
           let list = stage.makeList(0)
           stage.settle()
           stage.clone(0)
-          // Both use the same number; each has sent nothing since.
+          // Both use the same number; neither has sent anything since.
           stage.goOffline(0, 1)
           let items = [stage.makeItem(0, in: list), stage.makeItem(1, in: list)]
-          // The first one's answer is lost, so that it has not said what it has dealt with.
+          // The first one's answer is lost, so it has not acknowledged it.
           stage.goOnline(0)
           stage.answers(to: 0, .isLost)
           stage.sync(0)
@@ -37,7 +37,7 @@ enum CopyScenarios {
           stage.goOffline(2)
           stage.goOnline(1)
           stage.sync(1)
-          // The second request says that the refusal was dealt with: the server purges it.
+          // The second request acknowledges the refusal, and the server purges it.
           let other = stage.makeNote(1)
           stage.sync(1)
           stage.goOnline(2)
@@ -58,7 +58,7 @@ enum CopyScenarios {
           stage.perform(.restore(device: 0))
           let before = stage.makeItem(0, in: list)
           stage.settle()
-          // The disk is put back, and the number of that item is used for another one.
+          // The disk is restored, and the number of that item is used for another one.
           stage.perform(.restore(device: 0))
           stage.goOffline(0)
           stage.pass(50)
@@ -90,7 +90,7 @@ enum CopyScenarios {
           stage.goOffline(2)
           stage.goOnline(0)
           stage.sync(0)
-          // With its next request it says that it has dealt with the answer.
+          // Its next request acknowledges the answer.
           stage.makeNote(0)
           stage.sync(0)
           stage.sync(1)
@@ -121,10 +121,10 @@ enum CopyScenarios {
           stage.goOffline(2)
           stage.goOnline(0)
           stage.sync(0)
-          // With its next request it says that it has dealt with the refusal.
+          // Its next request acknowledges the refusal.
           stage.makeNote(0)
           stage.sync(0)
-          // Nothing stands in the way of the create any more.
+          // The create would now succeed.
           stage.delete(1, "items", first)
           stage.sync(1)
           stage.goOnline(2)

@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastServer
 
-/// Downloads, in one part and in pages.
+/// Downloads, complete and in pages.
 enum DownloadScenarios {
   static var all: [Scenario] {
     [
@@ -13,7 +13,7 @@ enum DownloadScenarios {
           let list = stage.makeList(0)
           stage.makePairs(0, in: list, count: 9)
           stage.sync(0)
-          // The group must be there whole or not at all, whenever somebody looks; that is the oracle's part.
+          // The oracle checks that the group is there completely or not at all, at any time.
           stage.interrupted("device1") {
             stage.goOnline(1)
             stage.sync(1)
@@ -48,7 +48,7 @@ enum DownloadScenarios {
           stage.pass(100_000)
           stage.goOnline(1)
           stage.interrupted("device1") { stage.sync(1) }
-          // Whoever has the token has the rows.
+          // A device with the token has the rows.
           let count = items.count { stage.isThere("items", $0, on: 1) }
           let isCurrent = stage[1].view.zones[list]?.token == stage[0].view.zones[list]?.token
           stage.expect(
@@ -61,7 +61,7 @@ enum DownloadScenarios {
         script: { stage in
           let list = stage.makeList(0)
           stage.settle()
-          // One device's edits are under way for long, while another one writes and a third reads on and on.
+          // One device's edits are in transit for a long time, while another writes and a third reads continuously.
           stage.requests(of: 1, .isHeld)
           let late = stage.makeItem(1, in: list)
           stage.begin(1)
@@ -76,7 +76,7 @@ enum DownloadScenarios {
           stage.begin(0)
           stage.pass(500)
           stage.calm()
-          // Both arrive in the same moment, and share a transaction of the server.
+          // Both arrive at the same moment, and share a transaction of the server.
           stage.interrupted("server") { stage.release() }
           stage.sync(2)
           stage.settle()
@@ -94,7 +94,7 @@ enum DownloadScenarios {
           let items = (0..<10).map { _ in stage.makeItem(0, in: list) }
           stage.sync(0)
           stage.downloadTwoPages(1)
-          // Of what has come, and of what is still to come, some is changed, some deleted, and some is new.
+          // Of the records already downloaded and of those still to come, some are changed, some deleted, and some are new.
           for item in [items[0], items[9]] { stage.edit(0, "items", item, "title") }
           for item in [items[1], items[8]] { stage.delete(0, "items", item) }
           stage.makeItem(0, in: list)
@@ -118,7 +118,7 @@ enum DownloadScenarios {
           stage.delete(0, "items", items[1])
           stage.sync(0)
           stage.pass(100_000)
-          // The deletion is purged, and who has not read that far must resync.
+          // The deletion is purged, so a device that has not acked it must resync.
           stage.age(days: 100)
           stage.sync(0)
           Operator(world: stage.world).purge(Retention())
@@ -147,7 +147,7 @@ enum DownloadScenarios {
 }
 
 extension DownloadScenarios {
-  /// Pages of one record have their edges behind each record that was written in the one moment.
+  /// Page boundaries after each record that was written at the same moment.
   private static func equalStamps(pageSize: Int) -> Scenario {
     Scenario(
       name: "Equal stamps across a page edge, pages of \(pageSize) bytes", guards: "I4, I5",

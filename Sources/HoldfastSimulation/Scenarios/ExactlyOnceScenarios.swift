@@ -15,7 +15,7 @@ enum ExactlyOnceScenarios {
           stage.sync(0)
           stage.expect(
             "I1", stage.isThere("items", item), "the server has the item, though the answer is lost")
-          // Days later, and both sides were started again.
+          // Days later, after both sides were restarted.
           stage.goOffline(0, 1)
           stage.kill(0)
           stage.stopServer()
@@ -45,7 +45,7 @@ enum ExactlyOnceScenarios {
           stage.requests(of: 0, .isHeld)
           stage.begin(0)
           stage.pass(200)
-          // The second request carries the first's change set with others, in groups that the server's limit decides.
+          // The second request has the first one's change set and others. The server's limit decides how they are grouped.
           let items = (0..<8).map { _ in stage.makeItem(0, in: list) }
           stage.edit(0, "lists", list, "title")
           for _ in 0..<2 {
@@ -70,7 +70,7 @@ enum ExactlyOnceScenarios {
           let item = stage.makeItem(0, in: list)
           let code = stage.edit(0, "items", item, "note")
           stage.sync(0)
-          // Once more at once, when the device has not said yet that it heard; and once more hours later.
+          // Again immediately, before the device has acknowledged the answer; and again hours later.
           stage.release()
           stage.sync(0)
           stage.calm()
@@ -118,7 +118,7 @@ enum ExactlyOnceScenarios {
             item = stage.makeItem(0, in: list)
             stage.pass(1000)
           }
-          // Nobody asks for anything: what was in flight is resumed by the next launch.
+          // No one requests a sync: the next launch resumes what was in flight.
           stage.pass(10_000)
           let isHere = stage.isThere("items", item, on: 0)
           stage.expect(
@@ -134,7 +134,7 @@ enum ExactlyOnceScenarios {
           stage.goOffline(0, 1)
           var item = ""
           stage.interrupted("device0") { item = stage.makeItem(0, in: list) }
-          // What was killed runs again, is seen, and commits nothing.
+          // The killed app runs again, shows its data, and commits nothing.
           stage.pass(10_000)
           let isHere = stage.isThere("items", item, on: 0)
           stage.perform(.trouble(.crash, .device(0), afterSteps: 0))
@@ -148,7 +148,7 @@ enum ExactlyOnceScenarios {
         script: { stage in
           let list = stage.makeList(0)
           stage.settle()
-          // One device meets a closed door, the other's connection dies without a word.
+          // One device's connection is refused, the other's dies silently.
           stage.fate = { $0.message.device.number == 1 ? .isLost : .passes }
           stage.goOffline(0)
           let items = [stage.makeItem(0, in: list), stage.makeItem(1, in: list)]
@@ -158,7 +158,7 @@ enum ExactlyOnceScenarios {
           }
           stage.goOnline(0)
           stage.calm()
-          // At most the longest wait, and the way.
+          // At most the longest wait plus the transit time.
           stage.pass(332_000)
           stage.expectOnce(items.map { ("items", $0) })
         }),
@@ -177,7 +177,7 @@ enum ExactlyOnceScenarios {
           stage.pass(330_000)
           let most = arrivals.values.max() ?? 0
           stage.expect("I7", stage.world.devices.allSatisfy { $0.view.outbox.isEmpty }, "all have sent")
-          // Each sends once and is asked nothing more; 24 over 300 seconds.
+          // Each sends once, without further requests; 24 over 300 seconds.
           stage.expect("I11", most <= 4, "no more than 4 requests come in one second; \(most) came")
         }),
     ]

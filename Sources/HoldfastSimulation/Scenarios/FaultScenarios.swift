@@ -22,7 +22,7 @@ enum FaultScenarios {
           stage.expect(
             "I2", stage.isThere("items", item) == isHere, "what was written arrived, and nothing else")
           stage.expect("I2", stage.pairs(on: 1) == 5, "the download is whole")
-          // A file that could not be deleted goes with the next opening.
+          // A file that could not be deleted is deleted at the next opening.
           stage.kill(1)
           stage.pass(1000)
           stage.expect("I2", stage.pageFiles(of: 1).isEmpty, "no file of a page is left behind")

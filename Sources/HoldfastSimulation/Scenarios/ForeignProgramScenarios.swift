@@ -2,7 +2,7 @@ import Holdfast
 import HoldfastCore
 import HoldfastSQLite
 
-/// What other programs write on a device's file, with the settings that they have by themselves.
+/// Writes of other programs to a device's file, with their default settings.
 enum ForeignProgramScenarios {
   static var all: [Scenario] {
     [
@@ -45,7 +45,7 @@ enum ForeignProgramScenarios {
           let before = stage.makeItem(0, in: list)
           let (card, text) = (stage.newID(), stage.token())
           let depth = String(repeating: "[", count: 60)
-          // What the device itself says of it.
+          // The device's own reason for the refusal.
           stage.world.oracle.refused(device: "device0", code: "invalid-value")
           stage.write(0, foreign: true) {
             try $0.execute(

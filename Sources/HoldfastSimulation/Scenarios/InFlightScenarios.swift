@@ -2,7 +2,7 @@ import Holdfast
 import HoldfastCore
 import HoldfastSQLite
 
-/// Edits that are made while others are on their way.
+/// Edits made while others are in flight.
 enum InFlightScenarios {
   static var all: [Scenario] {
     [
@@ -56,7 +56,7 @@ enum InFlightScenarios {
           let notes = (0..<3).map { _ in stage.makeNote(0) }
           stage.settle()
           stage.goOffline(1)
-          // In one transaction, in two of one request, and in two requests of which the first answer is lost.
+          // In one transaction; in two of one request; and in two requests, the first answer of which is lost.
           let texts = (0..<3).map { _ in stage.token() }
           stage.write(0, recreated: [RecordKey(table: "notes", id: notes[0])]) {
             try $0.execute("DELETE FROM notes WHERE id = ?", [.text(notes[0])])

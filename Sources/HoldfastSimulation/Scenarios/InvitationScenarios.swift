@@ -1,7 +1,7 @@
 import Holdfast
 import HoldfastCore
 
-/// Invitations to a list: who gets in by them, and how often.
+/// Invitations to a list: who can join with them, and how often.
 enum InvitationScenarios {
   static var all: [Scenario] {
     [
@@ -42,7 +42,7 @@ enum InvitationScenarios {
           stage.settle()
           stage.expect("I1", stage.roles(of: 1, in: list) == ["editor"], "there is one membership")
           stage.expect("I10", stage.isThere("items", item, on: 1), "and the list with it")
-          // It was used once: who leaves does not get in again.
+          // It was used once: a member who leaves can't join with it again.
           for member in stage[1].view.tables.filter({
             $0.key.table == "members" && $0.value.zone == list && $0.value["role"] == .text("editor")
           }).keys { stage.delete(1, "members", member.id) }
@@ -58,7 +58,7 @@ enum InvitationScenarios {
           stage.interrupted("server") {
             stage.ask(0, "DELETE", "v1/zones/\(list)/invitations/\(revoked.id)")
           }
-          // Whatever befell the server: the owner sees whether it is there.
+          // Whatever happened to the server: the owner sees whether it exists.
           stage.ask(0, "DELETE", "v1/zones/\(list)/invitations/\(revoked.id)")
           stage.expectInvalid(1, revoked, "was revoked")
           stage.pass(61_000)

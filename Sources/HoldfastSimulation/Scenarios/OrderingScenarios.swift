@@ -13,7 +13,7 @@ enum OrderingScenarios {
           let ends = [stage.makeItem(0, in: list), stage.makeItem(0, in: list)]
           stage.settle()
           stage.goOffline(0, 1, 2)
-          // Each puts a run at the same place, without knowing of the others.
+          // Each concurrently inserts a run at the same place.
           let runs = (0..<3).map { device in stage.insert(6, after: ends[0], in: list, on: device) }
           stage.settle()
           let order = stage.order(of: list)

@@ -1,7 +1,7 @@
 import Holdfast
 import HoldfastCore
 
-/// A message on its way, as a scenario sees it.
+/// A message in transit, as a scenario sees it.
 enum Passing {
   case request(Message)
   case answer(Message, TransportAnswer)
@@ -14,10 +14,10 @@ enum Passing {
 
   var isRequest: Bool { if case .request = self { true } else { false } }
 
-  /// Whether it is about syncing, not about an account.
+  /// Whether it is a sync, not an account request.
   var isSync: Bool { message.request.path == "v1/sync" }
 
-  /// The body of what comes.
+  /// The body of the message.
   var body: [UInt8] {
     switch self {
     case .request(let message): message.request.body ?? []
@@ -25,23 +25,23 @@ enum Passing {
     }
   }
 
-  /// What the body says; null where it is no JSON.
+  /// The parsed body; null if it is no JSON.
   var json: JSONValue { (try? JSONValue(parsing: body)) ?? .null }
 
-  /// Whether a request brings edits, or an answer confirms a request that did.
+  /// Whether a request contains edits, or an answer belongs to such a request.
   var bringsEdits: Bool {
     let request = (try? JSONValue(parsing: message.request.body ?? [])) ?? .null
     return isSync && request["change_sets"]?.elements?.isEmpty == false
   }
 }
 
-/// What becomes of a message.
+/// The fate of a message.
 enum Fate {
   case passes, isLost
   /// Waits until the scenario releases it.
   case isHeld
-  /// Comes now, and once more when the scenario releases it.
+  /// Arrives now, and again when the scenario releases it.
   case isDoubled
-  /// The device hears this, and of a request the server hears nothing.
+  /// The device receives this instead of the answer. A request with this fate does not reach the server.
   case becomes(TransportAnswer)
 }

@@ -1,6 +1,6 @@
 import HoldfastCore
 
-/// Streams of events that break, fall silent or come too many at once. Polls are more than ten minutes away in all of them.
+/// Event streams that break, fall silent or reconnect all at once. In all scenarios the next poll is more than ten minutes away.
 enum PushScenarios {
   static var all: [Scenario] {
     [
@@ -39,7 +39,7 @@ enum PushScenarios {
           let item = stage.makeItem(0, in: list)
           stage.pass(10_000)
           stage.expect("I7", !stage.isThere("items", item, on: 1), "nothing came through the dead stream")
-          // Two heartbeats after the last that it heard, and the time to come back.
+          // Two heartbeats after the last one received, and the time to reconnect.
           stage.pass(45_000)
           stage.expect("I7", stage.isThere("items", item, on: 1), "the device has noticed, and asked")
         }),
@@ -53,7 +53,7 @@ enum PushScenarios {
           stage.goOffline(1)
           let item = stage.makeItem(0, in: list)
           stage.pass(5000)
-          // Its counter resyncs, and may reach the same numbers.
+          // Its counter restarts, and may reach the same numbers.
           stage.stopServer()
           stage.pass(1000)
           stage.world.startServer()
@@ -103,7 +103,7 @@ enum PushScenarios {
           let (most, streams) = (arrivals.values.max() ?? 0, stage.world.streamCount - first)
           stage.expect(
             "I7", stage.world.server.streams.count == 24, "all are back; \(streams) streams were opened")
-          // A stream and a sync or two of each; 24 over 300 seconds.
+          // A stream and one or two syncs of each; 24 over 300 seconds.
           stage.expect("I11", most <= 6, "no more than 6 requests come in one second; \(most) came")
         }),
     ]

@@ -1,7 +1,7 @@
 import Holdfast
 import HoldfastServer
 
-/// A copy of the server's database that somebody puts in its place, and starts that are no restores.
+/// A copy of the server's database that is put in its place, and starts that are no restores.
 enum PutBackScenarios {
   static var all: [Scenario] {
     [
@@ -47,7 +47,7 @@ enum PutBackScenarios {
         stage.interrupted("server") {
           stage.perform(.restoreServer)
           stage.pass(5000)
-          // The same seq as that of the edit, and another change.
+          // The same seq as that of the edit, with another change.
           stage.edit(1, "lists", list, "title")
           stage.sync(1)
         }

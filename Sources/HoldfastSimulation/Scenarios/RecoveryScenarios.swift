@@ -1,7 +1,7 @@
 import Holdfast
 import HoldfastCore
 
-/// Zones that a database has lost, and who may bring them back: docs/RESTORING.md, sections 3 and 4.
+/// Zones that a database has lost, and who may recover them: docs/RESTORING.md, sections 3 and 4.
 enum RecoveryScenarios {
   static var all: [Scenario] {
     [
@@ -65,7 +65,7 @@ enum RecoveryScenarios {
           stage.settle()
           stage.goOffline(0, 1)
           stage.putBack(mark)
-          // It has written nothing: its own number says nothing.
+          // It has written nothing, so its own number shows nothing.
           stage.goOnline(2)
           stage.sync(2)
           stage.goOnline(0, 1)
@@ -78,7 +78,7 @@ enum RecoveryScenarios {
     ]
   }
 
-  /// - Parameter count: how many items somebody makes who has noticed nothing; what was lost had three changes.
+  /// - Parameter count: the number of items that an unaware device creates. Three changes were lost.
   private static func writtenBeforeTheProof(_ count: Int) -> Scenario {
     Scenario(
       name: "A database put back and written to, \(count) times, before the proof", guards: "I2, I4, I7",

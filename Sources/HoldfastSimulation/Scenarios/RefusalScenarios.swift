@@ -2,7 +2,7 @@ import Holdfast
 import HoldfastCore
 import HoldfastSQLite
 
-/// What must not be taken for a refusal, and what a refusal must not stop.
+/// Failures that are no refusals, and refusals that must not stop other edits.
 enum RefusalScenarios {
   static var all: [Scenario] {
     [
@@ -13,7 +13,7 @@ enum RefusalScenarios {
           stage.settle()
           stage.goOffline(0, 1)
           let before = stage.makeItem(0, in: list)
-          // Another program writes what the schema forbids; the library itself would throw.
+          // Another program writes a value that the schema forbids; the library itself would throw.
           let text = stage.token()
           stage.write(0, foreign: true) {
             try $0.execute("INSERT INTO notes (id, text) VALUES (?, ?)", [.text("no id"), .text(text)])

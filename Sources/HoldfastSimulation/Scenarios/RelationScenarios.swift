@@ -2,7 +2,7 @@ import Holdfast
 import HoldfastCore
 import HoldfastSQLite
 
-/// Records that refer to others.
+/// Records that reference others.
 enum RelationScenarios {
   static var all: [Scenario] {
     [
@@ -10,7 +10,7 @@ enum RelationScenarios {
         name: "Child before parent", guards: "I9", answerSize: 600, takes: [.broughtForward, .pageStaged],
         script: { stage in
           stage.goOffline(1)
-          // The child comes first in its transaction, and of all parents the last change is behind those of the children.
+          // The child comes first in its transaction. The last changes of all parents come after those of the children.
           let (list, item, part) = (stage.newID(), stage.newID(), stage.newID())
           let texts = (0..<3).map { _ in stage.token() }
           stage.write(0) { db in
@@ -49,7 +49,7 @@ enum RelationScenarios {
           stage.answers(to: 1, .isHeld)
           stage.begin(1)
           stage.pass(500)
-          // One more is made while the request with the first is on its way.
+          // Another one is created while the request with the first is in transit.
           let late = stage.makePart(1, of: item)
           let lateText = stage.value("parts", late, "text", on: 1) ?? ""
           stage.calm()
@@ -71,7 +71,7 @@ enum RelationScenarios {
           let lists = [stage.makeList(0), stage.makeList(0)]
           let item = stage.makeItem(0, in: lists[0])
           let part = stage.makePart(0, of: item)
-          // One stranger sees where it was, another where it goes.
+          // One other user can read the old zone, another the new one.
           stage.share(0, lists[0], with: "user1")
           stage.share(0, lists[1], with: "user2")
           stage.settle()
@@ -132,7 +132,7 @@ enum RelationScenarios {
           stage.settle()
           stage.goOffline(1)
           let part = stage.makePart(1, of: item)
-          // Where the item goes there is more to read than one answer holds.
+          // The item's new zone has more data than one answer holds.
           for _ in 0..<8 { stage.makeItem(0, in: lists[1]) }
           stage.set(0, "items", item, "list_id", .text(lists[1]))
           stage.sync(0)

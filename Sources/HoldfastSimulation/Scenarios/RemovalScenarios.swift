@@ -28,7 +28,7 @@ enum RemovalScenarios {
           stage.expect("I7", stage.value("items", item, "note", on: 0) == nil, "nobody is served the column")
           stage.expect("I12", stage.value("items", item, "title", on: 1) == title, "the rest goes on")
           stage.expect("I12", stage.isThere("items", other, on: 1), "and what was made behind it")
-          // Side by side: each sees what both know.
+          // Side by side: each sees the columns that both know.
           let titles = [stage.edit(1, "items", item, "title"), stage.edit(0, "items", other, "title")]
           stage.settle()
           stage.expect("I7", stage.value("items", item, "title", on: 0) == titles[0], "from the newer app")
@@ -82,7 +82,7 @@ enum RemovalScenarios {
               "INSERT INTO items (id, list_id, position) VALUES (?, ?, ?)",
               [.text(new), .text(list), .text(try db.position(after: nil, before: nil))])
           }
-          // To an app of before comes what has no title, and to a new one of those all of it.
+          // The older app receives a record without title; the new app receives all of it.
           stage.share(1, list, with: "user1")
           stage.interrupted("device0", "device2") {
             stage.sync(1)

@@ -2,7 +2,7 @@ import Holdfast
 import HoldfastCore
 import HoldfastServer
 
-/// A server that is put back to a backup, and what devices recover to it.
+/// A server that is restored from a backup, and the recovery from devices.
 enum RestoreScenarios {
   static var all: [Scenario] {
     whole + [recoveredFirst(0), recoveredFirst(1)] + zones + downloadsOfBefore + RestoredRenewalScenarios.all
@@ -62,7 +62,7 @@ enum RestoreScenarios {
           stage.settle()
           stage.restore()
           stage.settle()
-          // A zone that was resynced a moment ago waits.
+          // A zone that was resynced a moment ago is postponed.
           stage.pass(90_000)
           stage.settle()
           stage.expect("I3", stage.isThere("items", first), "what the first restore had lost is there")
@@ -84,7 +84,7 @@ enum RestoreScenarios {
           stage.settle()
           stage.perform(.restoreServer)
           stage.pass(5000)
-          // The requests that recover it come in the same moment.
+          // The requests that recover it arrive at the same moment.
           stage.fate = { $0.isRequest && $0.json["recovered"] != nil ? .isHeld : .passes }
           stage.begin(0)
           stage.begin(1)
@@ -122,7 +122,7 @@ enum RestoreScenarios {
           stage.settle()
           stage.goOffline(0)
           stage.restore()
-          // Only the owner's device can say that there was such a list.
+          // Only the owner's device can prove that the list existed.
           stage.delete(1, "items", item)
           stage.sync(1)
           stage.expect(
@@ -145,7 +145,7 @@ enum RestoreScenarios {
           stage.sync(0)
           stage.goOffline(0)
           stage.restore()
-          // The same rev, in the history of now.
+          // The same `rev`, in the current history.
           let title = stage.edit(1, "items", item, "title")
           stage.sync(1)
           stage.settle()
@@ -164,7 +164,7 @@ enum RestoreScenarios {
           stage.perform(.backUpServer)
           let lost = stage.edit(0, "items", item, "title")
           stage.sync(0)
-          // Two devices have it, one of them with an edit more.
+          // Two devices have it, one of them with another edit.
           stage.sync(1)
           stage.goOffline(1)
           let note = stage.edit(0, "items", item, "note")
@@ -190,7 +190,7 @@ enum RestoreScenarios {
     ]
   }
 
-  /// - Parameter first: the device that recovers first: 0 knows of the deletions, 1 does not.
+  /// - Parameter first: the device that recovers first: 0 knows the deletions, 1 does not.
   private static func recoveredFirst(_ first: Int) -> Scenario {
     Scenario(
       name: "A deletion after the backup is recovered\(first == 0 ? "" : ", by the second device")",
@@ -200,7 +200,7 @@ enum RestoreScenarios {
         let item = stage.makeItem(0, in: list)
         stage.settle()
         stage.perform(.backUpServer)
-        // One that the backup has, one of which it knows nothing, and a list.
+        // One item in the backup, one newer item, and a list.
         let new = stage.makeItem(0, in: list)
         let other = stage.makeList(0)
         let note = stage.makeItem(0, in: other)
@@ -238,7 +238,7 @@ enum RestoreScenarios {
           stage.settle()
           stage.goOffline(0)
           stage.restore()
-          // It sees that they left, not where to.
+          // It sees that they left, but not their new zone.
           stage.sync(1)
           stage.settle()
           for item in items {
@@ -277,7 +277,7 @@ enum RestoreScenarios {
           stage.settle()
           Operator(world: stage.world).purge(Retention())
           stage.expect("I11", stage.tombstones(of: list) == 0, "all were heard, and have acked")
-          // And a device that is given up.
+          // And with a device that has expired.
           stage.perform(.backUpServer)
           let new = stage.makeItem(0, in: list)
           deleteSinceRestore(new, days: 100)
@@ -302,7 +302,7 @@ enum RestoreScenarios {
           for item in items { stage.edit(0, "items", item, "title") }
           stage.sync(0)
           stage.perform(.backUpServer)
-          // The record moves behind the pages that come.
+          // The record's new seq is beyond the downloaded pages.
           stage.edit(0, "items", items[0], "title")
           stage.sync(0)
           stage.downloadTwoPages(1)
@@ -333,7 +333,7 @@ enum RestoreScenarios {
           for item in items { stage.edit(0, "items", item, "title") }
           stage.sync(0)
           stage.perform(.backUpServer)
-          // It hears that these are confirmed, and not which revs they got.
+          // It learns that these are confirmed, but not their revisions.
           let new = stage.makeItem(1, in: list)
           let note = stage.edit(1, "items", items[9], "note")
           stage.downloadTwoPages(1)

@@ -1,6 +1,6 @@
 import HoldfastCore
 
-/// Zones that are to be fetched again, for new columns or because the server says so, while it is restored.
+/// Zones to resync, for new columns or at the server's request, while the server is restored.
 enum RestoredRenewalScenarios {
   static var all: [Scenario] {
     [
@@ -13,7 +13,7 @@ enum RestoredRenewalScenarios {
           stage.share(0, list, with: "user1")
           stage.settle()
           stage.perform(.backUpServer)
-          // Nobody but its maker has the other list, and what was written since into this one.
+          // Only its creator has the other list, and the later edits of this one.
           let other = stage.makeList(0)
           let note = stage.makeItem(0, in: other)
           stage.goOffline(1)
@@ -65,14 +65,14 @@ enum RestoredRenewalScenarios {
           let item = stage.makeItem(0, in: list)
           stage.settle()
           for isLast in [false, true] {
-            // What it has is known to the server.
+            // The server knows all of its data.
             stage.sync(0)
             if isLast { stage.perform(.backUpServer) }
             try stage.changeServer("UPDATE holdfast_acks SET lost = 1 WHERE zone = '\(list)' AND epoch <> ''")
             stage.sync(0)
           }
           stage.expect("I12", stage.waiting(0) == [list], "the second reset within the hour waits")
-          // It hears that these are confirmed, and not which revs they got.
+          // It learns that these are confirmed, but not their revisions.
           let new = stage.makeItem(0, in: list)
           let title = stage.edit(0, "items", item, "title")
           stage.sync(0)

@@ -2,7 +2,7 @@ import Holdfast
 import HoldfastCore
 import HoldfastServer
 
-/// Tombstones that are purged, and devices that come too late for them.
+/// Purged tombstones, and devices that missed them.
 enum RetentionScenarios {
   static var all: [Scenario] {
     [
@@ -15,7 +15,7 @@ enum RetentionScenarios {
           let items = (0..<10).map { _ in stage.makeItem(0, in: list) }
           stage.sync(0)
           stage.downloadTwoPages(1)
-          // Of what has come, and of what is still to come.
+          // Of the downloaded pages, and of those still to come.
           for item in [items[0], items[9]] { stage.delete(0, "items", item) }
           stage.sync(0)
           stage.age(days: 2)
@@ -83,7 +83,7 @@ enum RetentionScenarios {
             stage.expect("I8", !stage.isThere("items", item), "what was deleted stays deleted")
             stage.expect("I8", !stage.isThere("items", item, on: 1), "and leaves the device")
           }
-          // Where the purge was interrupted the server may still know of the deletion.
+          // If the purge was interrupted, the server may still have the tombstone.
           stage.expect(
             "I3", stage.isQuarantined(title, on: 1) || stage.isLoser(title),
             "the edit of what is gone is in quarantine, or in the log")
@@ -108,7 +108,7 @@ enum RetentionScenarios {
           stage.settleWithout(2)
           Operator(world: stage.world).purge(Retention())
           stage.expect("I11", stage.server.tombstones.isEmpty, "the deletion is purged")
-          // Of the create in the copy's outbox the server knows that it took effect, and nothing else any more.
+          // The server only knows that the create in the copy's outbox took effect.
           stage.goOnline(2)
           stage.interrupted("device2", "server") { stage.sync(2) }
           stage.settle()
@@ -133,7 +133,7 @@ enum RetentionScenarios {
           stage.settleWithout(0)
           Operator(world: stage.world).purge(Retention())
           stage.expect("I11", stage.tombstones(of: list) == 0, "the deletion is purged")
-          // It has never heard that the list arrived.
+          // It never learned that the list arrived.
           stage.write(0) {
             try $0.execute("DELETE FROM lists WHERE id = ?", [.text(list)])
             try $0.execute(
@@ -179,7 +179,7 @@ enum RetentionScenarios {
           let item = stage.makeItem(0, in: list)
           stage.settle()
           func reset() throws {
-            // What it has is known to the server.
+            // The server knows all of its data.
             stage.sync(0)
             try stage.changeServer("UPDATE holdfast_acks SET lost = 1 WHERE zone = '\(list)' AND epoch <> ''")
           }
@@ -218,7 +218,7 @@ enum RetentionScenarios {
             stage.downloadTwoPages(1)
             try stage.changeServer("UPDATE holdfast_acks SET lost = 1 WHERE zone = '\(list)' AND epoch <> ''")
           }
-          // It has pages of a zone that waits, and comes to its end.
+          // It has pages of a postponed zone, and completes it.
           stage.sync(1)
           stage.expect("I12", stage.waiting(1) == [list], "the second reset waits")
           stage.pass(90_000)

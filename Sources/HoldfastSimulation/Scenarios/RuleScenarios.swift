@@ -2,7 +2,7 @@ import Holdfast
 import HoldfastCore
 import HoldfastSQLite
 
-/// The rules that a change set keeps as a whole.
+/// Rules for a change set as a whole.
 enum RuleScenarios {
   static var all: [Scenario] {
     [
@@ -17,7 +17,7 @@ enum RuleScenarios {
           let own = stage.makeList(1)
           stage.settle()
           stage.goOffline(1)
-          // Out of the list, gone where its author is the owner, and back.
+          // Out of the list, deleted where its author is the owner, and back.
           stage.set(1, "items", item, "list_id", .text(own))
           stage.delete(1, "seals", seal)
           stage.set(1, "items", item, "list_id", .text(list))

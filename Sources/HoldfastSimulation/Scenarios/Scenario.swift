@@ -1,24 +1,24 @@
 import HoldfastCore
 
-/// A failure that somebody had, made by hand: who writes what, which message is lost, which process dies.
+/// A scripted failure: the edits, the lost messages and the killed processes.
 struct Scenario {
   /// The row of the table in docs/SIMULATION.md.
   let name: String
-  /// The invariants that it is about.
+  /// The invariants that it tests.
   let guards: String
   /// For each device, the number of its user.
   var users = [0, 0]
-  /// Whether devices have streams of events; else they find things out by asking.
+  /// Whether devices have event streams; otherwise they poll.
   var hasStreams = false
-  /// The size of an answer from which on the server begins no further change.
+  /// The size in bytes at which an answer is full.
   var answerSize = 4 << 20
-  /// The greatest body of a request.
+  /// The maximum size of a request's body.
   var bodyLimit = 16 << 20
-  /// What happens at each step of the disk in the critical section, in a run of its own.
+  /// The troubles that interrupt the critical section: each at every step of the disk, in a run of its own.
   var troubles: [Command.Trouble] = [.kill, .crash]
-  /// After how much work of a deletion the server lets others go first.
+  /// The amount of work of a deletion after which the server lets others go first.
   var pieceWork = 100_000
-  /// The transitions of the protocol that must have been taken.
+  /// The transitions of the protocol that must occur.
   var takes: Set<Transition> = []
   let script: (Stage) throws -> Void
 
@@ -34,7 +34,7 @@ struct Scenario {
 }
 
 extension Plan {
-  /// A world in which nothing happens by itself.
+  /// A plan without commands.
   init(_ scenario: Scenario) {
     seed = 1
     isWide = false

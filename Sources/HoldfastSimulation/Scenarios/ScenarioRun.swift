@@ -1,14 +1,14 @@
 import HoldfastCore
 
-/// A scenario, run once as it is, and once for every step of the disk in its critical section.
+/// Runs a scenario once undisturbed, and once for every step of the disk in its critical section.
 struct ScenarioRun {
   let scenario: Scenario
   private(set) var runs = 0
   private(set) var violations: [Violation] = []
-  /// What was interrupted when it failed.
+  /// The interruption of the failed run.
   private(set) var interruption: Stage.Interruption?
 
-  /// - Parameter share: which of the steps are tried.
+  /// - Parameter share: the selection of steps to try.
   init(_ scenario: Scenario, _ share: Share, on disk: SimulatedDisk, isVerbose: Bool) throws {
     self.scenario = scenario
     let steps = try run(nil, disk, isVerbose)
@@ -20,7 +20,7 @@ struct ScenarioRun {
     if isVerbose, let interruption { _ = try run(interruption, disk, true) }
   }
 
-  /// Runs it once.
+  /// Runs the scenario once.
   ///
   /// - Returns: the steps of the disk in the critical section.
   private mutating func run(
@@ -28,7 +28,7 @@ struct ScenarioRun {
   ) throws -> [SimulatedDisk.Step] {
     let world = try World(Plan(scenario), disk: disk, isVerbose: isVerbose)
     let stage = Stage(world, interruption)
-    // Closing takes steps of the disk too, which ask the stage.
+    // Closing takes disk steps too, which consult the stage.
     defer { withExtendedLifetime(stage) { world.end() } }
     var taken: Set<Transition> = []
     let before = Trace.observer
@@ -56,7 +56,7 @@ struct ScenarioRun {
     return stage.steps
   }
 
-  /// One line for a reader, and the violations below it.
+  /// One line for people, followed by the violations.
   var report: String {
     let words = "\(scenario.name) (\(scenario.guards)), \(runs) \(runs == 1 ? "run" : "runs"): "
     if violations.isEmpty { return words + "ok" }
@@ -65,7 +65,7 @@ struct ScenarioRun {
       .joined(separator: "\n")
   }
 
-  /// Every so-manieth of the steps, from one on: where there is no time for all, each run takes others.
+  /// Every n-th step, from a first one: each run tries others when there is no time for all.
   struct Share {
     let every: Int
     let first: Int
@@ -75,7 +75,7 @@ struct ScenarioRun {
     }
   }
 
-  /// Runs one scenario by its name, or all; whether all were well.
+  /// Runs one scenario by its name, or all. Returns whether all passed.
   static func all(named name: String?, _ share: Share, on disk: SimulatedDisk) throws -> Bool {
     let chosen = Scenario.all.filter { name == nil || $0.name == name }
     if chosen.isEmpty { throw Options.Wrong(description: "There is no scenario of this name.") }
@@ -91,12 +91,12 @@ struct ScenarioRun {
 }
 
 extension Command.Trouble {
-  /// The steps, counted from 1, at which it leaves something else than at the step before: each of these is tried. One more than there
-  /// are stands for the end.
+  /// The steps, counted from 1, at which the trouble leaves another state than at the step before; only these are tried. The number of
+  /// steps plus one stands for the end.
   ///
-  /// Reads and locks leave nothing. Writes in a row are one: SQLite believes the first ones only when the last is there. Of a power
-  /// loss, what may be left before a sync includes all that may be left before the writes that it would have made durable. Of
-  /// errors, those that a write can meet are tried.
+  /// Reads and locks leave no state. Consecutive writes count as one, because SQLite trusts the first ones only when the last is there. The
+  /// possible states of a power failure before a sync include those before the writes that it would have made durable. I/O errors are tried
+  /// only at writes, syncs and changes of names.
   fileprivate func moments(of steps: [SimulatedDisk.Step]) -> [Int] {
     if steps.isEmpty { return [] }
     var moments: [Int] = []

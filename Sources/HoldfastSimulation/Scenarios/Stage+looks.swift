@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastSQLite
 
-/// What a scenario demands.
+/// The checks of a scenario.
 extension Stage {
   func expect(_ invariant: String, _ isSo: Bool, _ text: @autoclosure () -> String) {
     if !isSo { world.oracle.report(invariant, "the scenario demands: \(text())") }
@@ -9,7 +9,7 @@ extension Stage {
 
   var server: ServerView { world.server.view }
 
-  /// A value on a device; nil when the record is not there or the value is null.
+  /// A value on a device; nil if the record is missing or the value is null.
   func value(_ table: String, _ id: String, _ column: String, on device: Int) -> String? {
     self[device].view.tables[RecordKey(table: table, id: id)]?[column]?.string
   }
@@ -31,7 +31,7 @@ extension Stage {
     server.tables[RecordKey(table: table, id: id)] != nil
   }
 
-  /// What is in the conflict log as a value that lost.
+  /// The losing values in the conflict log.
   var losers: [String] {
     server.tables.filter { $0.key.table == "conflicts" }.compactMap { $0.value["loser_value"]?.string }
       .sorted()
@@ -39,7 +39,7 @@ extension Stage {
 
   func isLoser(_ text: String) -> Bool { losers.contains { $0.contains(text) } }
 
-  /// Whether a text waits in a device's quarantine.
+  /// Whether a text is in a device's quarantine.
   func isQuarantined(_ text: String, on device: Int) -> Bool {
     self[device].view.quarantine.contains { $0.body.contains(text) }
   }
@@ -63,7 +63,7 @@ extension Stage {
       .sorted { $0.0 == $1.0 ? $0.1 < $1.1 : $0.0.lexicographicallyPrecedes($1.0) }.map(\.1)
   }
 
-  /// Nothing went to quarantine anywhere.
+  /// Expects all quarantines to be empty.
   func expectNoRefusal() {
     for device in world.devices {
       expect(
@@ -72,7 +72,7 @@ extension Stage {
     }
   }
 
-  /// Changes the server's database behind its back; the oracle takes what is there then as given.
+  /// Changes the server's database directly. The oracle accepts the result as given.
   func changeServer(_ sql: String) throws {
     guard let process = world.server.process else { return }
     try world.run(as: process) {
@@ -83,7 +83,7 @@ extension Stage {
     world.oracle.server.view = world.server.view
   }
 
-  /// Everybody has synced, and all agree: also before the end, to demand what holds then.
+  /// Syncs all devices until they agree. Also used in the middle of a scenario, to check the state then.
   func settle() {
     calm()
     for device in world.devices { goOnline(device.number) }
@@ -102,7 +102,7 @@ extension Stage {
     expect("I7", false, "the devices come to rest")
   }
 
-  /// Demands all that must hold when everybody has synced. A run that was not interrupted is healed as the world heals.
+  /// Checks everything that must hold when all devices have synced. An uninterrupted run heals as the world does.
   func finish() {
     guard world.oracle.violations.isEmpty else { return }
     if rest != world.messages { settle() }

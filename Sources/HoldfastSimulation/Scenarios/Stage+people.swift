@@ -2,14 +2,14 @@ import Holdfast
 import HoldfastCore
 import HoldfastSQLite
 
-/// What people do on devices, told to the oracle as the world does.
+/// People's edits on devices, reported to the oracle as the world does.
 extension Stage {
   /// Runs one transaction of the app.
   ///
   /// - Parameters:
-  ///   - foreign: as another program, which knows nothing of Holdfast; the triggers see it.
-  ///   - recreated: the records that it deletes and makes again.
-  /// - Returns: whether it was committed and the process lives.
+  ///   - foreign: whether to write as another program, which knows nothing of Holdfast. The triggers record it.
+  ///   - recreated: the records that it deletes and creates again.
+  /// - Returns: whether it was committed and the process is alive.
   @discardableResult
   func write(
     _ number: Int, process: Int = 0, foreign: Bool = false, recreated: Set<RecordKey> = [],
@@ -18,7 +18,7 @@ extension Stage {
     let device = self[number]
     guard device.apps.indices.contains(process) else { return false }
     let app = device.apps[process]
-    // Else each transaction would draw the same positions.
+    // Otherwise each transaction would draw the same positions.
     world.seed &+= 1
     let environment = world.environment(of: app, device)
     let before = device.view
@@ -49,7 +49,7 @@ extension Stage {
     }
   }
 
-  /// Makes a change set of what another program wrote, before it writes more: the model takes each transaction for one.
+  /// Seals the writes of another program into a change set before it writes more, because the model treats each transaction as one.
   private func seal(_ app: SimulatedDevice.App, _ device: SimulatedDevice) throws {
     _ = try world.run(as: app.process) {
       try RequestPreparation(database: app.database).prepare(changeSetLimit: 1)
@@ -58,7 +58,7 @@ extension Stage {
     world.oracle.applied(device: device.machine, user: world.userID(of: device), view: device.view)
   }
 
-  /// Makes a list; gives its id.
+  /// Creates a list, and returns its id.
   @discardableResult
   func makeList(_ device: Int) -> String {
     let (list, title) = (newID(), token())
@@ -68,7 +68,7 @@ extension Stage {
     return list
   }
 
-  /// Makes a list with an item on the first device, of which all hear; gives their ids.
+  /// Creates a list with an item on the first device, and syncs all devices. Returns both ids.
   func makeListWithItem() -> (list: String, item: String) {
     let list = makeList(0)
     let item = makeItem(0, in: list)
@@ -76,7 +76,7 @@ extension Stage {
     return (list, item)
   }
 
-  /// Makes an item at the end of a list; gives its id.
+  /// Creates an item at the end of a list, and returns its id.
   @discardableResult
   func makeItem(_ device: Int, in list: String, code: String? = nil, due: String? = nil) -> String {
     let (item, title) = (newID(), token())
@@ -105,7 +105,7 @@ extension Stage {
     return part
   }
 
-  /// Makes a note in the user's own zone.
+  /// Creates a note in the user's own zone.
   @discardableResult
   func makeNote(_ device: Int, id: String? = nil) -> String {
     let (note, text) = (id ?? newID(), token())
@@ -115,7 +115,7 @@ extension Stage {
     return note
   }
 
-  /// Makes rows that belong together: nobody may ever see some of them.
+  /// Creates a group of rows that must never be seen partially.
   func makePairs(_ device: Int, in list: String, count: Int) {
     let ids = (0..<count).map { _ in newID() }
     let name = newID()
@@ -128,7 +128,7 @@ extension Stage {
     }
   }
 
-  /// Writes a new text into a column; gives the text.
+  /// Writes a new text into a column, and returns the text.
   @discardableResult
   func edit(_ device: Int, _ table: String, _ id: String, _ column: String) -> String {
     let text = token()
@@ -145,7 +145,7 @@ extension Stage {
     write(device) { try $0.execute("DELETE FROM \(table) WHERE id = ?", [.text(id)]) }
   }
 
-  /// Makes somebody a member of a list; gives the id of the membership.
+  /// Makes a user a member of a list, and returns the id of the membership.
   @discardableResult
   func share(_ device: Int, _ list: String, with user: String, role: String = "editor") -> String {
     let member = newID()
@@ -168,21 +168,21 @@ extension Stage {
   }
 }
 
-/// An invitation to a list, as the one who made it sees it.
+/// An invitation to a list, as its creator received it.
 struct HeardInvitation {
   let id: String
   let token: String
 }
 
-/// What takes a connection, and is asked for beside syncing.
+/// Requests besides syncs, which need a connection.
 extension Stage {
   /// Sends a request of a device's user, once.
   ///
-  /// - Returns: what came of it, also when its answer is lost or late: then nothing.
+  /// - Returns: the answer, if it arrived in time.
   @discardableResult
   func ask(_ number: Int, _ method: String, _ path: String, _ body: JSONValue? = nil) -> Inquiry {
     let inquiry = begin(number, method, path, body)
-    // An app waits for so long.
+    // The waiting time of an app.
     let end = world.now + 31_000
     while inquiry.answer == nil, world.now < end, let next = world.timeline.nextTime, next <= end,
       world.oracle.violations.isEmpty
@@ -190,7 +190,7 @@ extension Stage {
     return inquiry
   }
 
-  /// The same, without waiting.
+  /// Sends a request without waiting.
   @discardableResult
   func begin(_ number: Int, _ method: String, _ path: String, _ body: JSONValue? = nil) -> Inquiry {
     let (device, inquiry) = (self[number], Inquiry())
@@ -198,7 +198,7 @@ extension Stage {
     return inquiry
   }
 
-  /// Makes an invitation to a list.
+  /// Creates an invitation to a list.
   func invite(
     _ device: Int, to list: String, role: String = "editor", seconds: Int64 = 86_400, uses: Int64 = 1
   ) -> HeardInvitation {
@@ -216,7 +216,7 @@ extension Stage {
     ask(device, "POST", "v1/invitations/accept", ["token": .string(invitation.token)])
   }
 
-  /// Accepts again and again, as a person does, until there is an answer.
+  /// Accepts repeatedly, as a person does, until there is an answer.
   func acceptUntilAnswered(_ device: Int, _ invitation: HeardInvitation) -> Inquiry {
     for _ in 0..<10 {
       let inquiry = accept(device, invitation)
@@ -226,7 +226,7 @@ extension Stage {
     return Inquiry()
   }
 
-  /// An invitation gives nothing any more, and says so; nothing changes by it.
+  /// Expects that an invitation is refused as invalid, and changes nothing.
   func expectInvalid(_ device: Int, _ invitation: HeardInvitation, _ reason: String) {
     world.lookAtServer()
     let before = server.tables
@@ -238,7 +238,7 @@ extension Stage {
     expect("I6", server.tables == before, "an invitation that \(reason) changes nothing")
   }
 
-  /// The roles that a device's user has in a list, as `members` says: one at the most.
+  /// The roles of a device's user in a list, according to `members`: at most one.
   func roles(of device: Int, in list: String) -> [String] {
     let user = world.userID(of: self[device])
     return server.tables.filter {

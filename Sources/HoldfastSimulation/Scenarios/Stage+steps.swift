@@ -3,26 +3,26 @@ import Holdfast
 import HoldfastCore
 import HoldfastSQLite
 
-/// Steps that scenarios share.
+/// Steps shared by scenarios.
 extension Stage {
-  /// The fate of the answers to a device's syncs.
+  /// Sets the fate of the answers to a device's syncs.
   func answers(to device: Int, _ fate: Fate) {
     self.fate = { [machine = self[device].machine] in
       !$0.isRequest && $0.isSync && $0.message.device.machine == machine ? fate : .passes
     }
   }
 
-  /// The fate of a device's sync requests.
+  /// Sets the fate of a device's sync requests.
   func requests(of device: Int, _ fate: Fate) {
     self.fate = { [machine = self[device].machine] in
       $0.isRequest && $0.isSync && $0.message.device.machine == machine ? fate : .passes
     }
   }
 
-  /// All messages get through again.
+  /// Delivers all messages from now on.
   func calm() { fate = { _ in .passes } }
 
-  /// Has a request arrive with another body.
+  /// Delivers a request with another body.
   func arrive(_ message: Message, body: [UInt8]) {
     let request = TransportRequest(
       method: message.request.method, path: message.request.path, token: message.request.token, body: body)
@@ -33,7 +33,7 @@ extension Stage {
     ])
   }
 
-  /// Copies the disk of a device to a new one, which is the last of all.
+  /// Copies the disk of a device to a new device, the last one.
   func clone(_ device: Int) {
     perform(.copy(device: device))
     let number = world.devices.count - 1
@@ -49,7 +49,7 @@ extension Stage {
     world.disk.paths(on: self[device].machine).filter { $0.contains("-pages/") }.sorted()
   }
 
-  /// Begins a download, of which two answers come; then the device is told nothing more, and has given up.
+  /// Begins a download and delivers two answers. Then the device receives no more, and gives up.
   func downloadTwoPages(_ device: Int) {
     goOnline(device)
     var answers = 0
@@ -65,7 +65,7 @@ extension Stage {
     goOnline(device)
   }
 
-  /// The records are there, as they were made: nothing was done to them twice, and nothing was refused.
+  /// Expects that the records exist as created: nothing was applied twice or refused.
   func expectOnce(_ records: [(table: String, id: String)]) {
     for (table, id) in records {
       expect("I1", isThere(table, id), "\(table) \(id) is there")
@@ -75,7 +75,7 @@ extension Stage {
     expectNoRefusal()
   }
 
-  /// Inserts a run of items after another one, a transaction each; gives their ids.
+  /// Inserts a run of items after another one, one per transaction, and returns their ids.
   @discardableResult
   func insert(_ count: Int, after item: String, in list: String, on device: Int) -> [String] {
     var last = item
@@ -92,7 +92,7 @@ extension Stage {
     }
   }
 
-  /// Puts an item behind another one, or first.
+  /// Moves an item after another one, or to the beginning.
   func move(_ item: String, after other: String?, in list: String, on device: Int) {
     write(device) { db in
       let (left, right) = neighbours(after: other, in: list, on: device, but: item)
@@ -113,13 +113,13 @@ extension Stage {
     return (position(place - 1), position(place))
   }
 
-  /// Nothing passes through a device's stream any more, and neither side is told.
+  /// Silently stops a device's stream: neither side notices.
   func killStream(of device: Int) {
     for app in self[device].apps { app.stream?.isDead = true }
     note("the stream of device\(device) is dead")
   }
 
-  /// The server's process ends, and another begins.
+  /// Ends the server's process, and starts another.
   func restartServer() {
     world.closeServerObserver()
     world.stopServer()
@@ -135,15 +135,15 @@ extension Stage {
     return rows?.first?.first?.string ?? ""
   }
 
-  /// Copies the database and what is beside it, as a snapshot of the volume does.
+  /// Copies the whole data directory, as a snapshot of the volume does.
   ///
-  /// - Returns: what is beside it.
+  /// - Returns: the files of the server's machine.
   func copyDirectory() -> SimulatedDisk.Image {
     perform(.backUpServer)
     return world.disk.image(of: SimulatedServer.machine)
   }
 
-  /// Puts the copy of the whole directory back: no start can tell it from the directory itself.
+  /// Restores the copy of the whole directory. The next start can't distinguish it from the original.
   func putBack(_ mark: SimulatedDisk.Image) {
     perform(.restoreServer)
     var files = world.disk.image(of: SimulatedServer.machine).files
@@ -160,12 +160,12 @@ extension Stage {
     }
   }
 
-  /// The records of membership that the server has in a zone.
+  /// The membership records of a zone on the server.
   func holders(of zone: String) -> [String] {
     server.tables.filter { $0.key.table == "members" && $0.value["zone"]?.string == zone }.map(\.key.id)
   }
 
-  /// Texts wait in a device's quarantine, and nothing else does, for one reason.
+  /// Expects that a device's quarantine has exactly these texts, all for one reason.
   func expectWaiting(_ texts: [String], for code: String, on device: Int = 0) {
     for text in texts { expect("I3", isQuarantined(text, on: device), "\(text) waits in quarantine") }
     let found = problems(on: device)
@@ -173,25 +173,25 @@ extension Stage {
       "I3", found == texts.map { _ in code }, "\(texts.count) change sets wait for \(code), not \(found)")
   }
 
-  /// The server is lost and comes back with what the backup has.
+  /// Restores the server from its backup.
   func restore() {
     perform(.restoreServer)
     pass(5000)
   }
 
-  /// Lets days go by on the server; devices that don't speak meanwhile grow old.
+  /// Days pass on the server. Devices that do not sync meanwhile may expire.
   func age(days: Int64) { Operator(world: world).age(Int64(days) * Operator.day) }
 
-  /// How many tombstones a zone has on the server.
+  /// The number of tombstones of a zone on the server.
   func tombstones(of zone: String) -> Int {
     world.lookAtServer()
     return server.tombstones.count { $0.zone == zone }
   }
 
-  /// How many zones were answered with a reset so far.
+  /// The number of zones that were answered with a reset so far.
   var resets: Int { world.oracle.resets }
 
-  /// The zones of a device that wait to be resynced.
+  /// The zones of a device with a postponed resync.
   func waiting(_ number: Int) -> [String] {
     guard let app = self[number].apps.first else { return [] }
     return world.run(as: app.process) {
@@ -199,7 +199,7 @@ extension Stage {
     }
   }
 
-  /// All but one device sync until they have said what they have.
+  /// Syncs all devices but one until they have sent their acks.
   func settleWithout(_ number: Int) {
     for _ in 0..<3 {
       for device in world.devices where device.number != number { sync(device.number) }
@@ -207,7 +207,7 @@ extension Stage {
     }
   }
 
-  /// Gives items codes, in one transaction.
+  /// Sets codes of items in one transaction.
   func giveCodes(_ device: Int, _ codes: Zip2Sequence<[String], [String]>) {
     write(device) { db in
       for (item, code) in codes {
@@ -216,7 +216,7 @@ extension Stage {
     }
   }
 
-  /// Makes a record that owners alone may delete.
+  /// Creates a record that only owners may delete.
   func makeSeal(_ device: Int, of item: String) -> String {
     let (seal, text) = (newID(), token())
     write(device) {

@@ -1,11 +1,11 @@
 import Holdfast
 import HoldfastCore
 
-/// A world that a scenario leads by hand.
+/// A world under the control of a scenario.
 ///
 /// @unchecked Sendable: the simulation has one thread.
 final class Stage: @unchecked Sendable {
-  /// What happens in the critical section, and at which step of the disk.
+  /// The trouble in the critical section, and the disk step at which it happens.
   struct Interruption {
     let trouble: Command.Trouble
     let step: Int
@@ -17,16 +17,16 @@ final class Stage: @unchecked Sendable {
   private(set) var steps: [SimulatedDisk.Step] = []
   /// The machines in their critical section.
   private var critical: TextSet = []
-  /// Devices whose messages don't get through.
+  /// The devices without a connection.
   private var offline: TextSet = []
-  /// Decides what becomes of messages.
+  /// Decides the fate of each message.
   var fate: (Passing) -> Fate = { _ in .passes }
-  /// The messages that wait, oldest first.
+  /// The held messages, oldest first.
   var held: [Passing] = []
   private var waiters = 1_000_000_000
   private var chance = Chance(seed: 1, 99)
   private var tokens = 0
-  /// How many messages there were when all had come to rest.
+  /// The number of messages when the world last settled.
   var rest: Int?
 
   init(_ world: World, _ interruption: Interruption?) {
@@ -41,7 +41,7 @@ final class Stage: @unchecked Sendable {
 
   subscript(_ number: Int) -> SimulatedDevice { world.devices[number] }
 
-  /// A text that is written nowhere else, to find it again.
+  /// A unique text, to find it again.
   func token() -> String {
     tokens += 1
     return "~\(tokens)~"
@@ -53,14 +53,14 @@ final class Stage: @unchecked Sendable {
 
   // MARK: Time
 
-  /// Lets time go by, and all happen that is due.
+  /// Lets time pass, and handles all due events.
   func pass(_ milliseconds: Int64) {
     let end = world.now + milliseconds
     while let next = world.timeline.nextTime, next <= end, world.oracle.violations.isEmpty { happen() }
     world.now = max(world.now, end)
   }
 
-  /// Lets the next thing happen, unless a message has another fate.
+  /// Handles the next event, unless its message has another fate.
   private func happen() {
     switch world.timeline.next {
     case .arrival(let message):
@@ -103,7 +103,7 @@ final class Stage: @unchecked Sendable {
     }
   }
 
-  /// Lets the messages that wait come, in the same moment where they are requests.
+  /// Delivers the held messages; requests arrive at the same moment.
   func release() {
     let all = held
     held = []
@@ -124,9 +124,9 @@ final class Stage: @unchecked Sendable {
 
   func goOnline(_ devices: Int...) { for device in devices { offline.remove(self[device].machine) } }
 
-  /// Syncs by hand, to the end.
+  /// Syncs completely, as if by hand.
   ///
-  /// - Returns: whether it was done.
+  /// - Returns: whether the sync succeeded.
   @discardableResult
   func sync(_ number: Int, process: Int = 0) -> Bool {
     guard self[number].apps.indices.contains(process) else {
@@ -147,7 +147,7 @@ final class Stage: @unchecked Sendable {
     return app.finished[waiter] ?? false
   }
 
-  /// Asks for a sync, and does not wait.
+  /// Requests a sync without waiting.
   func begin(_ number: Int, process: Int = 0) {
     guard self[number].apps.indices.contains(process) else { return }
     world.handle(.syncNow, self[number].apps[process], self[number])
@@ -165,12 +165,12 @@ final class Stage: @unchecked Sendable {
     world.stopServer()
   }
 
-  /// Has one thing happen that plans have happen.
+  /// Performs a command of the kind in plans.
   func perform(_ action: Command.Action, seed: UInt64 = 1) {
     world.perform(Command(index: 0, seed: seed, action: action))
   }
 
-  /// Replaces an app, or the server, by one with another version of the schema.
+  /// Replaces the app or the server by one with another version of the schema.
   func install(_ version: Schemas.Version, on machines: Command.Machine...) {
     for machine in machines { world.install(version, on: machine) }
     pass(2000)
@@ -178,9 +178,9 @@ final class Stage: @unchecked Sendable {
 
   // MARK: Interruption
 
-  /// What is done here is done again and again, interrupted at each step of the disks of these machines.
+  /// A critical section. Separate runs interrupt it at each disk step of these machines.
   ///
-  /// Afterwards there is room on all disks, and who died is back.
+  /// Afterwards all disks have room, and killed processes are restarted.
   func interrupted(_ machines: String..., body: () throws -> Void) rethrows {
     critical.formUnion(machines)
     try body()
@@ -191,7 +191,7 @@ final class Stage: @unchecked Sendable {
     pass(8000)
   }
 
-  /// A machine's end between two steps.
+  /// Ends a machine between two steps.
   private func end(_ machine: String, by trouble: Command.Trouble) {
     note("\(trouble.rawValue) of \(machine)")
     switch trouble {

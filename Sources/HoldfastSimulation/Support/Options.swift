@@ -1,4 +1,4 @@
-/// What the command line says.
+/// The parsed command line.
 struct Options {
   var seed: UInt64?
   var steps: Int?

@@ -1,4 +1,4 @@
 import Foundation
 
-/// Prints a line at once, also when this process is about to be ended.
+/// Prints a line immediately, even if this process is about to end.
 func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }

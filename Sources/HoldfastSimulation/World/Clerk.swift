@@ -1,24 +1,23 @@
 import HoldfastCore
 
-/// A person's program that keeps no copy: it sends requests to the REST interface, each with an id of its own, again and again until
-/// it is answered.
+/// A REST client of a person, without a local copy. It sends requests, each with its own id, and repeats each until it is answered.
 final class Clerk {
-  /// One thing that it wants done.
+  /// A request of a clerk.
   final class Errand {
     let id: String
     let method: String
     let path: String
     let body: JSONValue?
-    /// The token that it writes, and where; the record is not known when the server is to make its id.
+    /// The token that it writes, and where. The record is unknown if the server creates its id.
     let token: Int?
     let key: RecordKey?
     let column: String
-    /// When the server, by its clock, did it.
+    /// The server's time when it executed the request.
     var doneAt: Int64?
-    /// What the server answered first that was no failure.
+    /// The server's first answer that was no failure.
     var answer: (status: Int, body: [UInt8])?
     var isAnswered = false
-    /// How often it was sent.
+    /// The number of times it was sent.
     var attempts = 0
 
     init(
@@ -33,7 +32,7 @@ final class Clerk {
 
   /// The name of the account.
   let user: String
-  /// The account's id, once it is signed in.
+  /// The account's id, after sign-in.
   var userID = ""
   var token: String?
   var errands = 0
@@ -43,7 +42,7 @@ final class Clerk {
   var name: String { "clerk of \(user)" }
 }
 
-/// What a clerk wants done with what the server shows: one request.
+/// Chooses a clerk's next request from the server's state.
 struct ErrandChoice {
   let view: ServerView
   let user: String
@@ -65,7 +64,7 @@ struct ErrandChoice {
   private var text: JSONValue { .string(Tokens.text(token)) }
 
   private func makeNote(_ id: String) -> Clerk.Errand {
-    // Without an id: the request's id alone keeps it from being made twice.
+    // Without an id: only the request's id prevents duplicates.
     .init(id: id, "POST", "/v1/tables/notes", ["columns": ["text": text]], token: token, column: "text")
   }
 
@@ -115,7 +114,7 @@ struct ErrandChoice {
     return pick(table).map { ($0, column) }
   }
 
-  /// Some record of a table; now and then one that the user may not see.
+  /// A record of a table; occasionally one that the user may not see.
   private mutating func pick(_ table: String) -> RecordKey? {
     let zones = view.zones(of: user)
     let isBold = !isPeaceful && chance.one(in: 10)

@@ -2,14 +2,14 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastServer
 
-/// Programs that use the REST interface beside the devices.
+/// REST clients besides the devices.
 struct ClerkTraffic {
   let world: World
 
-  /// The answers of request ids are kept for a day: nobody sends a request again when a day of the server's clock has gone by.
+  /// The server stores the answers of request ids for a day. After a day of its clock, no clerk repeats a request.
   private static let memory: Int64 = 86_400_000
 
-  /// A person's program wants something done, now and then.
+  /// Occasionally sends a new request of a person's clerk.
   func sendClerk(_ command: Command) {
     var chance = Chance(seed: command.seed, 7)
     guard world.plan.hasClerks, chance.one(in: 8), let user = chance.pick(world.devices.map(\.user)) else {
@@ -57,7 +57,7 @@ struct ClerkTraffic {
       errand.isAnswered = true
       return
     }
-    // What a request before was killed over may be there by now.
+    // The effect of an earlier request that was killed may be visible now.
     world.lookAtServer()
     world.oracle.look(world.server.view)
     world.tellTime()
@@ -92,14 +92,14 @@ struct ClerkTraffic {
   }
 
   private func hearSession(_ response: HTTPResponse, _ clerk: Clerk) {
-    // Request ids belong to one session's device, so a session that came twice is used once.
+    // Request ids belong to one session's device, so a session answer that arrives twice is used once.
     guard response.status == 200, clerk.token == nil, let answer = try? JSONValue(parsing: response.body)
     else { return }
     clerk.token = answer["token"]?.stringValue
     clerk.userID = answer["user"]?["id"]?.stringValue ?? ""
   }
 
-  /// A request that the server failed, or died over, may have had its effect all the same: it shows before anything else happens.
+  /// A request that failed or killed the server may have taken effect. This checks before anything else happens.
   func settleUnsure() {
     guard let (clerk, errand, before) = world.unsure,
       world.server.process.map({ world.disk.isAlive($0) }) == true

@@ -1,6 +1,6 @@
 import HoldfastCore
 
-/// Looks into the database of a machine, past the product. A process of its own, which faults spare.
+/// Reads the database of a machine without the product's code. It is a separate process without faults.
 final class Observer {
   let process: SimulatedProcess
   let database: RawDatabase
@@ -14,7 +14,7 @@ final class Observer {
 extension World {
   // MARK: Devices
 
-  /// Takes a new look at a device.
+  /// Updates the view of a device.
   func look(at device: SimulatedDevice) {
     observe(device) { device.view = try $0.deviceView(tables: tables(device.version)) }
   }
@@ -58,7 +58,7 @@ extension World {
 
   // MARK: The server
 
-  /// Takes a new look at the server.
+  /// Updates the view of the server.
   func lookAtServer() {
     if let postgres = plan.postgres {
       do { server.view = try postgres.serverView(schema(server.version)) } catch {
@@ -99,7 +99,7 @@ extension World {
 
   private func tables(_ version: Schemas.Version) -> [String] { schema(version).tables.map(\.name) }
 
-  /// The columns of the tables of a version, by the names that the model knows them by.
+  /// The columns of a version's tables, by the model's names.
   func columns(of version: Schemas.Version) -> TextMap<TextSet> {
     schema(version).tables.reduce(into: [:]) {
       $0[$1.name] = TextSet($1.columns.map { Schemas.firstName(of: $0.name) })

@@ -1,18 +1,18 @@
 import Holdfast
 import HoldfastServer
 
-/// Passes of the server over what may be purged.
+/// Retention passes of the server.
 extension Operator {
   static let day: Int64 = 86_400_000
 
-  /// In some runs the server purges, now and then.
+  /// In some runs the server purges occasionally.
   func purge(with command: Command) {
     guard let retention = world.plan.retention else { return }
     var chance = Chance(seed: command.seed, 11)
     if chance.one(in: 12) { purge(retention) }
   }
 
-  /// The server makes a pass.
+  /// Runs a retention pass of the server.
   func purge(_ retention: Retention) {
     ClerkTraffic(world: world).settleUnsure()
     guard let process = world.server.process, let inline = world.server.inline, world.disk.isAlive(process)
@@ -29,7 +29,7 @@ extension Operator {
     StreamTraffic(world: world).pushEvents()
   }
 
-  /// Time goes by in which the server runs, and nothing else happens.
+  /// Lets time pass on the running server, without any other event.
   func age(_ milliseconds: Int64) {
     keepTime()
     world.clocks[SimulatedServer.machine, default: 0] += milliseconds
@@ -37,7 +37,7 @@ extension Operator {
     keepTime()
   }
 
-  /// The server looks at its clock, as it does every five minutes.
+  /// Updates the server's clock, as it does every five minutes.
   private func keepTime() {
     guard let process = world.server.process, let inline = world.server.inline, world.disk.isAlive(process)
     else { return }
@@ -45,12 +45,12 @@ extension Operator {
     if !world.disk.isAlive(process) { world.serverDied() }
   }
 
-  /// Lets zones be resynced that wait for it.
+  /// Lets time pass until postponed resyncs are done.
   func passWaits() {
     for _ in 0..<90 where world.devices.contains(where: isWaiting) { world.pass(60_000) }
   }
 
-  /// The log itself is purged.
+  /// The conflict log is purged too.
   private func withoutLog(_ tables: Tables) -> Tables { tables.filter { $0.key.table != "conflicts" } }
 
   private func isWaiting(_ device: SimulatedDevice) -> Bool {
@@ -60,20 +60,20 @@ extension Operator {
     }
   }
 
-  /// I11: all devices have acked, time has passed, and those that are gone are dead: no tombstone is left.
+  /// I11: all devices have acked, time has passed, and missing devices have expired: no tombstone is left.
   func demandPurged(sync: (SimulatedDevice) -> Void) {
     guard var retention = world.plan.retention else { return }
-    // A device that only reads is seen once a day.
+    // A device that only reads is recorded as seen once a day.
     retention.devices = .seconds(172_800)
-    // Later than all that the server has seen of its clock by a jump.
+    // Later than every time that the server has seen by a clock jump.
     let machine = SimulatedServer.machine
     world.clocks[machine, default: 0] += max(0, world.latestServerTime - world.time(on: machine))
     age(4000 * Self.day)
-    // Long enough for a clock that had jumped to be believed.
+    // Long enough for the server to accept a clock that had jumped.
     age(8 * Self.day)
-    // The first says what came last, and is seen; the second has nothing more to say.
+    // The first sync sends the last acks; the second has nothing left to send.
     for _ in 0..<2 { for device in world.devices { sync(device) } }
-    // Who was taken for dead is reset, and may have been within the hour.
+    // An expired device is reset, and its resync may be postponed for an hour.
     if world.devices.contains(where: isWaiting) {
       passWaits()
       for device in world.devices { sync(device) }

@@ -2,16 +2,16 @@ import HoldfastCore
 import HoldfastServer
 import HoldfastSQLite
 
-/// Backups of the server's database, and a server that is put back to one.
+/// Backups and restores of the server.
 struct Operator {
   let world: World
 
-  /// Longer than a device keeps a zone that the restored server does not know it to have.
+  /// Longer than a device keeps a zone that awaits recovery.
   private static let holding = 25 * 3_600_000 as Int64
 
-  /// The operator takes a backup, while the server runs.
+  /// Takes a backup while the server runs.
   ///
-  /// Only when everybody has an account, as who signs up again is somebody else.
+  /// Only when everyone has an account, because a second sign-up would create another user.
   func backUpServer() {
     guard let serving = world.server.process, world.disk.isAlive(serving), world.plan.postgres == nil,
       world.devices.allSatisfy({ $0.hasAccount && !world.userID(of: $0).isEmpty })
@@ -35,17 +35,17 @@ struct Operator {
     }
   }
 
-  /// The server is lost, and its database is what the backup has.
+  /// Restores the server's database from the backup.
   func restoreServer() {
     guard let backup = world.server.backup else { return }
-    // One that is down may not have the tables of its version yet.
+    // A stopped server may not have the tables of its version yet.
     if world.server.inline != nil { world.lookAtServer() }
     world.oracle.look(world.server.view)
     for device in world.devices where !device.apps.isEmpty { world.look(at: device) }
     world.history.add("server: lost, and restored from its backup", at: world.now)
     world.closeServerObserver()
     world.stopServer()
-    // The copy is put in the place of the database. What is beside it stays, or is lost with the world.disk.
+    // The copy replaces the database. The history file beside it stays, or is lost with the disk.
     var files: TextMap = [SimulatedServer.file: backup.content]
     if world.server.keepsHistoryFile {
       files[SimulatedHistoryFile.name] =
@@ -66,10 +66,10 @@ struct Operator {
     world.timeline.add(.startServer, at: world.now + chance.number(in: 1...4000))
   }
 
-  /// Lets the time be over for which devices hold zones of which the restored server knows nothing.
+  /// Lets time pass until the recovery period of the devices' zones has ended.
   func passHolds(sync: (SimulatedDevice) -> Void) {
     guard world.devices.contains(where: { !$0.view.held.isEmpty }) else { return }
-    // Its clock stands still where it was set back, until the time has caught up.
+    // A clock that was set back does not advance until time has caught up.
     let machine = SimulatedServer.machine
     world.clocks[machine, default: 0] += max(0, world.latestServerTime - world.time(on: machine))
     age(Self.holding)

@@ -1,14 +1,14 @@
 import Holdfast
 import HoldfastSQLite
 
-/// What the library does for ordered lists.
+/// Uses of the library's functions for ordered lists.
 extension Person {
   private struct Item: Record {
     static let table = "items"
     let id: String
   }
 
-  /// ZoneChanges some items of a list as a block, there or to another list; now and then gives all of them new positions.
+  /// Moves some items of a list as a block, within it or to another list. Occasionally gives all of them new positions.
   mutating func order(_ list: String) throws {
     if chance.one(in: 4) { return try db.renew(Item.self, in: list) }
     let items = try db.rows("SELECT id FROM items WHERE list_id = ? ORDER BY position, id", [.text(list)])

@@ -2,14 +2,14 @@ import Holdfast
 import HoldfastCore
 import HoldfastSQLite
 
-/// What a person does with the app in one transaction: a few random edits of what is on the device.
+/// A person's use of the app in one transaction: a few random edits of the records on the device.
 struct Person {
   let db: Database
   var chance: Chance
   private let isPeaceful: Bool
-  /// The records that were deleted and made again.
+  /// The records that were deleted and created again.
   private(set) var recreated: Set<RecordKey> = []
-  /// The number of the next token; each is written once in a run.
+  /// The number of the last token; each is written once in a run.
   private var token: Int
 
   init(_ db: Database, _ command: Command, isPeaceful: Bool) {
@@ -19,9 +19,9 @@ struct Person {
     token = command.index * 64
   }
 
-  /// Edits.
+  /// Makes some edits.
   ///
-  /// - Throws: what a rule of the schema forbids; then nothing of it counts.
+  /// - Throws: a violation of the schema's rules; the whole transaction is then rolled back.
   mutating func edit() throws {
     for _ in 0...chance.below(4) { try editOnce() }
   }
@@ -59,7 +59,7 @@ struct Person {
 
   private mutating func makeList() throws {
     let list = id()
-    // Now and then the children come first, as foreign keys are checked at the end.
+    // Occasionally the children come first, because foreign keys are checked at the commit.
     let isLast = chance.one(in: 3)
     if isLast {
       try run(
@@ -84,7 +84,7 @@ struct Person {
     try run("INSERT INTO parts (id, item_id, text) VALUES (?, ?, ?)", [id(), .text(item), newToken()])
   }
 
-  /// A group of rows that belong together for ever.
+  /// A group of rows that always stay together.
   private mutating func makePairs(in list: String) throws {
     let size = 2 + chance.below(3)
     token += 1
@@ -101,12 +101,12 @@ struct Person {
     try run("UPDATE \(table) SET \(column) = ? WHERE id = ?", [newToken(), .text(record)])
   }
 
-  /// The name that the text of notes has in this version of the app.
+  /// The name of the text column of notes in this version of the app.
   private func noteText() throws -> String {
     try db.first(String.self, "SELECT name FROM pragma_table_info('notes') WHERE name = 'wording'") ?? "text"
   }
 
-  /// Edits a record in whose columns the edits of several people meet, each by another policy.
+  /// Edits a record whose columns combine concurrent edits, each with another policy.
   private mutating func editCard(in list: String) throws {
     guard !chance.one(in: 5), let card = try pick("cards") else {
       return try run(
@@ -124,15 +124,15 @@ struct Person {
     }
   }
 
-  /// Closes a conflict: keeps what is there, or takes the value that lost. One row of a group is never restored without the others.
+  /// Resolves a conflict: keeps the winner, or takes the loser. A single row of a group is never restored.
   private mutating func choose() throws {
     let open = try db.conflicts().filter { $0.resolution == nil && $0.recordTable != "pairs" }
     guard let conflict = chance.pick(open) else { return }
-    // What can't be restored stays as it is.
+    // A value that can't be restored stays as it is.
     do { try db.resolve(conflict, taking: chance.one(in: 2) ? .winner : .loser) } catch is StoreError {}
   }
 
-  /// Adds an element to a set, or takes one out.
+  /// Adds an element to a set, or removes one.
   private mutating func tag(_ card: String) throws {
     if chance.one(in: 3) {
       try run(
@@ -147,7 +147,7 @@ struct Person {
     }
   }
 
-  /// Adds a word to a text, takes one out, or puts another in its place.
+  /// Adds a word to a text, removes one, or replaces one.
   private mutating func rewrite(_ card: String) throws {
     let text = try db.first(String.self, "SELECT coalesce(body, '') FROM cards WHERE id = ?", [.text(card)])
     var words = (text ?? "").split(separator: " ").map(String.init)
@@ -235,13 +235,13 @@ struct Person {
     try run("INSERT INTO links (id, text, item_id) VALUES (?, ?, ?)", [id(), newToken(), .text(item)])
   }
 
-  /// A value from a small set, which others want as well.
+  /// A value from a small set, which other devices use too.
   private mutating func takeCode() throws {
     guard let item = try pick("items") else { return }
     try run("UPDATE items SET code = ? WHERE id = ?", [.text("code \(chance.below(4))"), .text(item)])
   }
 
-  /// Deletes a record and makes it again with the same id.
+  /// Deletes a record and creates it again with the same id.
   private mutating func bringBack() throws {
     guard let note = try pick("notes") else { return }
     try run("DELETE FROM notes WHERE id = ?", [.text(note)])
@@ -249,7 +249,7 @@ struct Person {
     recreated.insert(RecordKey(table: "notes", id: note))
   }
 
-  /// Writes where only named writers may.
+  /// Writes to the public zone, where only named writers may.
   private mutating func pretendCatalogue() throws {
     if chance.one(in: 3), let article = try pick("articles") {
       try run("UPDATE articles SET text = ? WHERE id = ?", [newToken(), .text(article)])

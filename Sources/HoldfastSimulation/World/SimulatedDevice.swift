@@ -3,20 +3,20 @@ import HoldfastCore
 
 /// A device: its disk, its clock, its person, and the processes that run the app on it.
 final class SimulatedDevice {
-  /// The app, from its start to its end.
+  /// A process of the app.
   final class App {
     let process: SimulatedProcess
     let database: LocalDatabase
     let conversation: SyncConversation
-    /// Only the timer of this number still counts.
+    /// Only the timer of this number is valid.
     var timer = 0
-    /// The stream of events that it has, or waits for.
+    /// The open or requested event stream.
     var stream: SimulatedStream?
-    /// The requests whose answers are awaited.
+    /// The requests with outstanding answers.
     var exchanges: Set<Int> = []
-    /// The server takes the token no more, and the person is asked to sign in.
+    /// Whether the server rejects the token, and the person must sign in.
     var isSignedOut = false
-    /// The syncs by hand that ended, by waiter.
+    /// The results of manual syncs, by waiter.
     var finished: [Int: Bool] = [:]
 
     init(_ process: SimulatedProcess, _ database: LocalDatabase, _ conversation: SyncConversation) {
@@ -24,7 +24,7 @@ final class SimulatedDevice {
     }
   }
 
-  /// What was going on when the app died; decides what may be found at the next start.
+  /// The activity that was interrupted when the app died. It determines the permitted states at the next start.
   enum Interrupted { case nothing, writing, other }
 
   /// An earlier state of a device.
@@ -39,26 +39,26 @@ final class SimulatedDevice {
   let machine: String
   /// The name of the account.
   let user: String
-  /// Which version of the app runs here next time.
+  /// The version of the app at its next start.
   var version = Schemas.Version.first
   var apps: [App] = []
-  /// What the observer saw last.
+  /// The observer's last view.
   var view = DeviceView()
   var interrupted = Interrupted.nothing
-  /// An answer met a disk that failed: whether its commit is there is seen when the file is opened again.
+  /// Whether an answer met a disk error. The next opening of the file shows whether its commit took effect.
   var hasUnsureAnswer = false
-  /// The records that the last write deleted and made again.
+  /// The records that the last write deleted and created again.
   var recreated: Set<RecordKey> = []
-  /// Whether the last write gives up what is in quarantine.
+  /// Whether the last write discards a change set in quarantine.
   var isDiscarding = false
-  /// Whether the person wants to be signed in now.
+  /// Whether the person currently wants to be signed in.
   var wantsSession = true
   /// Whether the account is known to exist.
   var hasAccount = false
-  /// The public zone is followed.
+  /// Whether the public zone is followed.
   var isFollowing = false
   var observer: Observer?
-  /// An earlier state of the disk, and what was seen of it.
+  /// An earlier state of the disk, and the model's state then.
   var backup: Backup?
 
   init(number: Int, user: String) {
@@ -70,7 +70,7 @@ final class SimulatedDevice {
   var path: String { "/\(machine)/app.db" }
 }
 
-/// Pages of downloads on a simulated disk.
+/// The page files of downloads on a simulated disk.
 ///
 /// @unchecked Sendable: the simulation has one thread.
 final class SimulatedPages: PageStorage, @unchecked Sendable {

@@ -1,7 +1,7 @@
 import HoldfastSQLiteStore
 import HoldfastServer
 
-/// The mark beside the server's database, on the simulated disk.
+/// The history file beside the server's database, on the simulated disk.
 final class SimulatedHistoryFile: HistoryFile {
   static let name = "holdfast.history"
   private let disk: SimulatedDisk

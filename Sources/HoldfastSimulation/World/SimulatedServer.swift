@@ -3,9 +3,9 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastServer
 
-/// The server: its disk, and the process that serves.
+/// The server: its disk and its process.
 final class SimulatedServer {
-  /// What a backup of the database holds, and what the model knew when it was taken.
+  /// The content of a backup, and the model's state when it was taken.
   struct Backup {
     let content: [UInt8]
     let memory: ServerMemory
@@ -17,17 +17,17 @@ final class SimulatedServer {
 
   var process: SimulatedProcess?
   var inline: InlineServer?
-  /// Which version of the schema it has when it starts.
+  /// The version of the schema at its next start.
   var version = Schemas.Version.first
-  /// What the observer saw last.
+  /// The observer's last view.
   var view = ServerView()
   var observer: Observer?
   var backup: Backup?
-  /// Whether what is beside the database stays when a copy takes its place.
+  /// Whether the history file stays when a copy replaces the database.
   var keepsHistoryFile = true
-  /// The last message that was sent before the last restore.
+  /// The last message sent before the last restore.
   var lastOfLostHistory = 0
-  /// The streams that the server takes for open, by number.
+  /// The streams that are open according to the server, by number.
   var streams: [Int: SimulatedStream] = [:]
 }
 
@@ -48,7 +48,7 @@ extension World {
     environment.answerSize = plan.answerSize
     environment.writeBudget.changeSets = plan.changeSetBudget
     environment.pieceWork = plan.pieceWork
-    // Clocks jump by years here; that sessions end is shown elsewhere.
+    // Clocks jump by years here. Other tests cover the expiry of sessions.
     environment.limits.sessionIdle = .seconds(Int64.max / 1_000_000)
     environment.limits.sessionLifetime = .seconds(Int64.max / 1_000_000)
     environment.limits.sessionsInHour = .max
@@ -83,7 +83,7 @@ extension World {
       log: { [unowned self] in history.add("server says: \($0)", at: now) })
   }
 
-  /// Whether the server, whose disk has no steps to count, dies with what has just arrived; nil when it lives.
+  /// Whether a server on a real database dies with the current request, because its disk has no steps to count; nil if it lives.
   private func death() -> Death? {
     guard plan.postgres != nil, !isHealing, var trouble = armed[SimulatedServer.machine] else { return nil }
     trouble.steps -= 10
@@ -98,7 +98,7 @@ extension World {
 
   private enum Death { case beforeCommit, beforeAnswer }
 
-  /// The server's process ended, or is to end.
+  /// Ends the server's process.
   func stopServer() {
     if let process = server.process { disk.kill(process) }
     server.inline = nil
@@ -114,14 +114,14 @@ extension World {
     timeline.add(.startServer, at: now + chance.number(in: 1...4000))
   }
 
-  /// Requests reach the server in the same moment.
+  /// Requests reach the server at the same moment.
   func arrive(_ all: [Message]) {
     ClerkTraffic(world: self).settleUnsure()
     guard let process = server.process, let inline = server.inline, disk.isAlive(process) else {
       for message in all { refuse(message) }
       return
     }
-    // The limit is kept where the bytes come in, which is not simulated.
+    // The HTTP layer enforces this limit, and is not simulated.
     let tooLarge = all.filter { ($0.request.body?.count ?? 0) > plan.bodyLimit }
     for message in tooLarge {
       oracle.refused(device: message.device.machine, code: "body-too-large")
@@ -142,7 +142,7 @@ extension World {
     StreamTraffic(world: self).pushEvents()
   }
 
-  /// Tells the model what the server's clock shows.
+  /// Reports the server's clock to the model.
   func tellTime() {
     let clock = time(on: SimulatedServer.machine)
     latestServerTime = max(latestServerTime, clock)

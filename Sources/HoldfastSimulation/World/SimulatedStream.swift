@@ -1,19 +1,19 @@
 import Holdfast
 
-/// A stream of events between the server and an app: bytes in order, one way, until the connection breaks.
+/// An event stream between the server and an app: bytes in order, in one direction, until the connection breaks.
 final class SimulatedStream {
-  /// Of the connection, for the server.
+  /// The number of the connection at the server.
   let number: Int
   let device: SimulatedDevice
-  /// Nil once it is gone. Weak, as an app has its stream: one whose process was killed would never go, nor its database.
+  /// Nil after the app's end. Weak, because an app owns its stream; otherwise a killed app and its database would never be released.
   private(set) weak var app: SimulatedDevice.App?
-  /// The number that the app knows it by.
+  /// The app's number of the stream.
   let appNumber: Int
   let token: String
   let lastEventID: String?
-  /// Nothing passes any more, and neither side knows.
+  /// Whether the stream is silently broken: nothing arrives, and neither side notices.
   var isDead = false
-  /// When the last bytes arrive: those that follow do not overtake them.
+  /// The arrival time of the last bytes. Later bytes do not overtake them.
   var lastArrival: Int64 = 0
   var pieces = 0
 

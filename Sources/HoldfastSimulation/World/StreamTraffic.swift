@@ -6,12 +6,12 @@ import HoldfastServer
 struct StreamTraffic {
   let world: World
 
-  /// How often the server sends a heartbeat, in milliseconds.
+  /// The heartbeat interval of the server in milliseconds.
   static let heartbeat: Int64 = 25_000
 
   // MARK: The device's side
 
-  /// An app asks for a stream, in the place of the one that it had.
+  /// An app opens a stream, replacing its previous one.
   func openStream(
     _ appNumber: Int, token: String, lastEventID: String?, _ app: SimulatedDevice.App,
     _ device: SimulatedDevice
@@ -31,7 +31,7 @@ struct StreamTraffic {
     world.timeline.add(.streamRequest(stream), at: world.now + chance.number(in: world.weather.delay))
   }
 
-  /// An app lets go of its stream; the server finds that out when it sends.
+  /// An app abandons its stream. The server notices when it sends.
   func closeStream(of app: SimulatedDevice.App) {
     app.stream?.isDead = true
     app.stream = nil
@@ -44,7 +44,7 @@ struct StreamTraffic {
     world.step(app, stream.device) { $0.receive(event, stream: stream.appNumber, in: $1) }
   }
 
-  /// A connection breaks: the app hears of its end.
+  /// A connection breaks, and the app notices.
   func breakStream(of app: SimulatedDevice.App) {
     guard let stream = app.stream else { return }
     world.server.streams[stream.number] = nil
@@ -81,7 +81,7 @@ struct StreamTraffic {
     pushEvents()
   }
 
-  /// Sends what has moved to who listens, and ends the streams that are to end.
+  /// Sends pending events, and ends the streams that the server has closed.
   func pushEvents() {
     guard let inline = world.server.inline else { return }
     for (number, bytes) in inline.takeEvents() {
@@ -95,7 +95,7 @@ struct StreamTraffic {
     }
   }
 
-  /// All streams hear that the server lives.
+  /// Sends a heartbeat on all streams.
   func beat(_ process: SimulatedProcess) {
     guard let inline = world.server.inline, world.server.process == process, world.disk.isAlive(process)
     else { return }
@@ -105,7 +105,7 @@ struct StreamTraffic {
     world.timeline.add(.heartbeat(process), at: world.now + Self.heartbeat)
   }
 
-  /// All connections of the server end, of which devices hear, or do not.
+  /// All connections of the server break. Devices may or may not notice.
   func loseStreams() {
     for stream in world.server.streams.values.sorted(by: { $0.number < $1.number }) where !stream.isDead {
       var chance = Chance(seed: world.seed, UInt64(stream.number) << 32 | 0xFFFF)
@@ -122,7 +122,7 @@ struct StreamTraffic {
 
   private func send(_ bytes: [UInt8], on stream: SimulatedStream) {
     guard let app = stream.app, world.isRunning(app), app.stream === stream else {
-      // Its end of the connection is gone.
+      // The app's end of the connection is gone.
       world.server.streams[stream.number] = nil
       world.server.inline?.close(stream: stream.number)
       return

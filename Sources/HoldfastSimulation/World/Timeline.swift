@@ -1,4 +1,4 @@
-/// What is to happen when: the earliest first, of one time in the order in which they were added. A binary heap.
+/// A priority queue of future events: earliest first, and first in, first out at the same time. A binary heap.
 struct Timeline<Event> {
   private struct Entry {
     let time: Int64
@@ -11,7 +11,7 @@ struct Timeline<Event> {
   private var heap: [Entry] = []
   private var added = 0
 
-  /// When the next one is.
+  /// The time of the next event.
   var nextTime: Int64? { heap.first?.time }
   var next: Event? { heap.first?.event }
 

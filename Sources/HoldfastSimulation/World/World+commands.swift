@@ -68,7 +68,7 @@ extension World {
     }
   }
 
-  /// A second process on the same file comes, or goes.
+  /// A second process on the same file starts or ends.
   private func toggleSecondProcess(_ device: SimulatedDevice) {
     if device.apps.count > 1 {
       disk.kill(device.apps.removeLast().process)
@@ -76,13 +76,13 @@ extension World {
       if let second = start(device) {
         handle(.launched, second, device)
       } else {
-        // A loss of power in the start took the first with it.
+        // A power failure during the start has killed the first process too.
         _ = checkLife(first, device, .other)
       }
     }
   }
 
-  /// The disk of a device is copied to a new device of the same person.
+  /// Copies the disk of a device to a new device of the same person.
   private func copy(_ device: SimulatedDevice) {
     guard devices.count < 8, !device.apps.isEmpty, device.interrupted == .nothing else { return }
     let copy = SimulatedDevice(number: devices.count, user: device.user)
@@ -97,7 +97,7 @@ extension World {
     timeline.add(.signIn(copy), at: now + 100)
   }
 
-  /// The disk of a device is put back to how it was; the first time only remembers how it is.
+  /// Restores the disk of a device to an earlier state. The first call only saves the state.
   private func restore(_ device: SimulatedDevice) {
     guard let backup = device.backup else {
       guard !device.apps.isEmpty, device.interrupted == .nothing else { return }
@@ -129,7 +129,7 @@ extension World {
     }
   }
 
-  /// Puts another version of the app, or of the server's schema, in the place of the one that is there.
+  /// Replaces the app, or the server's schema, by another version.
   func install(_ version: Schemas.Version, on machine: Command.Machine) {
     switch machine {
     case .server:
@@ -140,7 +140,7 @@ extension World {
       stopServer()
       timeline.add(.startServer, at: now + 500)
     case .device(let number):
-      // One that is down starts as it was first, so that what is found there is not mixed with what the upgrade does.
+      // A stopped app first starts in its old version, so that the check of its state is separate from the upgrade.
       guard let device = device(number), !device.apps.isEmpty else { return }
       device.version = version
       end(device)

@@ -7,7 +7,7 @@ import HoldfastServer
 extension World {
   // MARK: Start and end
 
-  /// Starts the app, unless it runs.
+  /// Starts the app unless it is running.
   func launch(_ device: SimulatedDevice) {
     guard device.apps.isEmpty else { return }
     if start(device) == nil { return relaunch(device) }
@@ -17,12 +17,12 @@ extension World {
     if isRunning(app) { handle(.launched, app, device) }
   }
 
-  /// Looks at a device after one of its processes ended: what is there must be what was there, but for what was going on.
+  /// Checks a device after one of its processes ended: its state must be unchanged, except for the interrupted activity.
   private func recognize(_ device: SimulatedDevice) {
     let (before, interrupted) = (device.view, device.interrupted)
     device.interrupted = .nothing
     look(at: device)
-    // What came to light may be of an answer whose commit failed before the write: then nothing more waits to be sent.
+    // The new state may come from an answer whose commit failed before the write. Then the outbox and the loose edits have not grown.
     let isOfAnswer =
       device.hasUnsureAnswer && TextSet(before.outbox).isSuperset(of: device.view.outbox)
       && device.view.edits.count { $0.isLoose } <= before.edits.count { $0.isLoose }
@@ -39,7 +39,7 @@ extension World {
       device: device.machine, view: device.view, mayHaveApplied: interrupted == .other || isOfAnswer)
   }
 
-  /// Starts a process of the app; nil when it did not come up.
+  /// Starts a process of the app; nil if it did not start.
   @discardableResult
   func start(_ device: SimulatedDevice) -> SimulatedDevice.App? {
     let process = disk.start(on: device.machine)
@@ -67,9 +67,9 @@ extension World {
     return nil
   }
 
-  /// What must be done when a process may have died in a step.
+  /// Handles the possible death of a process in a step.
   ///
-  /// - Returns: whether it lives.
+  /// - Returns: whether it is alive.
   func checkLife(
     _ app: SimulatedDevice.App, _ device: SimulatedDevice, _ interrupted: SimulatedDevice.Interrupted
   )
@@ -89,7 +89,7 @@ extension World {
     timeline.add(.launch(device), at: now + chance.number(in: 1...5000))
   }
 
-  /// Ends all processes of a device as the system does.
+  /// Ends all processes of a device, as the system does.
   func end(_ device: SimulatedDevice) {
     disk.killAll(on: device.machine)
     device.apps = []
@@ -131,7 +131,7 @@ extension World {
           try person.edit()
         }
         if isForeign {
-          // Another program, which knows nothing of Holdfast; the triggers see it.
+          // Another program, which knows nothing of Holdfast. The triggers record its writes.
           let database = Database(local: app.database, environment: environment)
           try app.database.connection.transaction(.immediate) { try edit(database) }
         } else {
@@ -156,22 +156,22 @@ extension World {
         oracle.report("I6", "\(device.machine): a write that threw \(error) left something behind")
       }
       guard let error = error as? SQLiteError, [.ioError, .full].contains(error.code.primary) else { return }
-      // A commit that failed at its last step may come to light when the log is read again. The app crashes over it, so that
-      // nothing else happens before it is known.
+      // A commit that failed at its last step may take effect when the log is read again. The app crashes, so that nothing else happens
+      // before that is known.
       end(device)
       device.interrupted = .writing
       relaunch(device)
     }
   }
 
-  /// Gives a value that may be taken another one.
+  /// Replaces a value that may be taken already.
   private static func amend(_ operations: inout [QuarantinedOperation], _ command: Command) {
     for index in operations.indices where operations[index]["code"]?.stringValue != nil {
       operations[index]["code"] = .string("code of \(command.index)")
     }
   }
 
-  /// Makes a change set of what another program wrote, before it writes more: the model takes each transaction for one.
+  /// Seals the writes of another program into a change set before it writes more, because the model treats each transaction as one.
   private func seal(_ app: SimulatedDevice.App, _ device: SimulatedDevice) {
     do {
       _ = try run(as: app.process) {
@@ -193,7 +193,7 @@ extension World {
     step(app, device) { $0.handle(event, waiter: waiter, in: $1) }
   }
 
-  /// Takes a step of an app's conversation, and does what comes of it.
+  /// Takes a step of an app's conversation, and performs its effects.
   func step(
     _ app: SimulatedDevice.App, _ device: SimulatedDevice,
     _ body: (SyncConversation, LocalDatabase) -> [SyncConversation.Effect]
@@ -206,7 +206,7 @@ extension World {
     perform(effects, app, device)
   }
 
-  /// A device hears an answer, or that none came; the second time nothing happens.
+  /// A device receives an answer or a timeout. Only the first for each request counts.
   func receive(_ answer: Result<TransportAnswer, StoreError>, to message: Message) {
     let (app, device) = (message.app, message.device)
     guard isRunning(app), app.exchanges.remove(message.number) != nil else { return }
@@ -297,7 +297,7 @@ extension World {
       history.add("\(device.machine): not signed in: \(error)", at: now)
       guard checkLife(app, device, .other) else { return retrySignIn(device) }
       if let problem = error as? Problem {
-        // An answer to the sign-up may have been lost, or another device of the person was first.
+        // The answer to the sign-up may be lost, or another device of the person was first.
         if problem.code == .nameTaken { device.hasAccount = true }
         if problem.code == .credentialsWrong { device.hasAccount = false }
       }
@@ -312,9 +312,9 @@ extension Array {
   }
 }
 
-/// Memberships that wait for the word of their users.
+/// Memberships that wait for their users' consent.
 extension World {
-  /// Everybody who has a session accepts what waits for an answer, but for some who never answer.
+  /// Every user with a session accepts pending memberships, except for some that are never answered.
   func answerInvitations() {
     guard acceptsMemberships else { return }
     for (membership, user) in server.view.pending {
@@ -335,7 +335,7 @@ extension World {
     }
   }
 
-  /// One in eight invitations of a plan gets no answer.
+  /// One in eight memberships of a plan is never answered.
   private func isIgnored(_ membership: RecordKey) -> Bool {
     !plan.isPeaceful && !plan.commands.isEmpty && (membership.id.utf8.last ?? 0) & 7 == 0
   }
@@ -354,9 +354,9 @@ extension World {
   }
 }
 
-/// Invitations to lists, which people make and accept while they have a connection.
+/// Invitations to lists, which people create and accept while they are online.
 extension World {
-  /// Now and then somebody makes an invitation, or accepts one that somebody has made.
+  /// Occasionally creates an invitation, or accepts an existing one.
   func invite(with command: Command) {
     var chance = Chance(seed: command.seed, 13)
     guard !plan.isPeaceful, chance.one(in: 20), let device = chance.pick(devices),
@@ -377,7 +377,7 @@ extension World {
       ["role": .string(role), "expires_in": 86_400, "uses": .integer(Int64(uses))], invitation, app, device)
   }
 
-  /// Sends a request of a device's user, beside its syncing.
+  /// Sends a request of a device's user, besides its syncs.
   func ask(
     _ method: String, _ path: String, _ body: JSONValue?, _ inquiry: Inquiry, _ app: SimulatedDevice.App,
     _ device: SimulatedDevice

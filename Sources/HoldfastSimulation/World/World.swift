@@ -2,11 +2,11 @@ import Holdfast
 import HoldfastCore
 import HoldfastHTTP
 
-/// Devices, a server, and what is between them, in one thread; a plan decides everything that happens.
+/// Devices, a server, and the network between them, in one thread. A plan decides everything that happens.
 ///
 /// @unchecked Sendable: the simulation has one thread.
 final class World: @unchecked Sendable {
-  /// Something that happens by itself at its time.
+  /// A scheduled event.
   enum Event {
     case arrival(Message)
     case answer(Message, Result<TransportAnswer, StoreError>)
@@ -17,10 +17,10 @@ final class World: @unchecked Sendable {
     case streamEvent(SimulatedStream, SyncConversation.StreamEvent)
     case streamTimer(SimulatedDevice, SimulatedDevice.App, number: Int)
     case heartbeat(SimulatedProcess)
-    /// A clerk sends what it wants done, if it was not answered yet.
+    /// A clerk sends its request unless it is answered.
     case errand(Clerk, Clerk.Errand)
     case errandArrival(Clerk, Clerk.Errand)
-    /// The person signs in, if nobody is.
+    /// The person signs in, unless signed in already.
     case signIn(SimulatedDevice)
   }
 
@@ -30,45 +30,45 @@ final class World: @unchecked Sendable {
   private let schemas: [SyncSchema]
   var devices: [SimulatedDevice] = []
   var server: SimulatedServer
-  /// The programs that people have beside their devices, by the names of their accounts.
+  /// The REST clients of people, by account name.
   var clerks: TextMap<Clerk> = [:]
-  /// A clerk's request of which it is not known whether it had its effect, and what the server showed before.
+  /// A clerk's request whose effect is unknown, and the server's state before it.
   var unsure: (clerk: Clerk, errand: Clerk.Errand, before: ServerView)?
-  /// What was asked for invitations; the answers have their tokens.
+  /// The requests for new invitations; their answers contain the tokens.
   var invitations: [Inquiry] = []
-  /// Whether people accept the memberships that others have made for them; where they do not, the memberships wait.
+  /// Whether people accept memberships that others created for them. Otherwise these stay pending.
   var acceptsMemberships = true
-  /// The processes that only look.
+  /// The processes of observers.
   var observers: Set<SimulatedProcess> = []
-  /// The ids of the users, by their names.
+  /// The ids of the users, by name.
   var userIDs: TextMap<String> = [:]
   var timeline = Timeline<Event>()
-  /// True time: milliseconds since the run began.
+  /// True time, in milliseconds since the beginning of the run.
   var now: Int64 = 0
-  /// How far each machine's clock is off.
+  /// The error of each machine's clock.
   var clocks: TextMap<Int64> = [:]
-  /// How much time went by at once on the server, besides what `now` says.
+  /// The additional time that passed on the server at once, besides `now`.
   var aged: Int64 = 0
   var weather = Weather.calm
-  /// What will happen to a machine's disk, after so many steps.
+  /// The next trouble of a machine, and the disk steps until it happens.
   var armed: TextMap<(trouble: Command.Trouble, steps: Int)> = [:]
-  /// Machines whose disk gave errors since somebody asked.
+  /// Machines whose disk has failed since the last reset of this set.
   var troubled: TextSet = []
   /// Machines whose disk is full.
   var full: TextSet = []
-  /// The seed of what is going on.
+  /// The seed of the current command.
   var seed: UInt64
   var messages = 0
   var streamCount = 0
-  /// Whether the server can be reached from a device, as far as streams are concerned.
+  /// Whether a device can reach the server for event streams.
   var isReachable: (SimulatedDevice) -> Bool = { _ in true }
-  /// The latest that the server's clock has shown.
+  /// The latest time that the server's clock has shown.
   var latestServerTime: Int64 = 0
-  /// How many syncs were answered.
+  /// The number of answered syncs.
   var syncs = 0
-  /// Everything that happened, a line each; the same for the same plan to the last byte.
+  /// The log of all events, one line each. The same plan gives the same log, byte for byte.
   var history = History()
-  /// Whether troubles have ended, and all must come to rest.
+  /// Whether troubles have ended, and the world must settle.
   var isHealing = false
 
   static let beginning: Int64 = 1_767_225_600_000
@@ -97,7 +97,7 @@ final class World: @unchecked Sendable {
     timeline.add(.startServer, at: 0)
   }
 
-  /// Runs the plan, then heals, and gives what was wrong.
+  /// Runs the plan, heals the world, and returns the violations.
   func run() -> [Violation] {
     pass(3000)
     for command in plan.commands where oracle.violations.isEmpty {
@@ -113,7 +113,7 @@ final class World: @unchecked Sendable {
     return oracle.violations
   }
 
-  /// Lets go of everything, so that the next world finds the disk empty.
+  /// Releases everything, so that the next world starts with an empty disk.
   func end() {
     server.inline = nil
     server.observer = nil
@@ -126,23 +126,23 @@ final class World: @unchecked Sendable {
 
   // MARK: Time
 
-  /// What a machine takes for the time.
+  /// The time on a machine's clock.
   func time(on machine: String) -> Int64 { max(Self.beginning + now + (clocks[machine] ?? 0), 0) }
 
-  /// Lets time go by, and all happen that is due.
+  /// Lets time pass, and handles all due events.
   func pass(_ milliseconds: Int64) {
     let end = now + milliseconds
     while let next = timeline.nextTime, next <= end, oracle.violations.isEmpty { happen() }
     now = max(now, end)
   }
 
-  /// Lets the next thing happen.
+  /// Handles the next event.
   func happen() {
     guard let (time, event) = timeline.removeNext() else { return }
     now = max(now, time)
     switch event {
     case .arrival(let first):
-      // What arrives in the same moment is answered together.
+      // Requests that arrive at the same moment are handled together.
       var all = [first]
       while timeline.nextTime == time, case .arrival(let other)? = timeline.next {
         all.append(other)
@@ -171,7 +171,7 @@ final class World: @unchecked Sendable {
 
   func isRunning(_ app: SimulatedDevice.App) -> Bool { disk.isAlive(app.process) }
 
-  /// Runs the product's code on behalf of a process.
+  /// Runs the product's code as a process.
   func run<T>(as process: SimulatedProcess, _ body: () throws -> T) rethrows -> T {
     let before = disk.running
     disk.running = process
@@ -203,7 +203,7 @@ final class World: @unchecked Sendable {
   }
 }
 
-/// What happened, for people and for comparing two runs.
+/// The log of a run, for people and for comparing two runs.
 struct History {
   private(set) var lines: [String] = []
   var isPrinted = false
@@ -223,7 +223,7 @@ struct History {
 }
 
 extension World {
-  /// Ends all troubles, lets everybody sync until nothing moves, and demands what must hold then.
+  /// Ends all troubles, syncs all devices until nothing changes, and checks what must hold then.
   func heal() {
     history.add("# heal", at: now)
     isHealing = true
@@ -231,7 +231,7 @@ extension World {
     armed = [:]
     full = []
     pass(60_000)
-    // An app and a server of different versions agree only on what both know.
+    // Apps and a server of different versions agree only on columns that both know.
     if server.version != .first || devices.contains(where: { $0.version != .first }) {
       let version = devices.contains { $0.version == .larger } ? .larger : server.version
       install(version, on: .server)
@@ -242,7 +242,7 @@ extension World {
       while device.apps.count > 1 { disk.kill(device.apps.removeLast().process) }
       timeline.add(.signIn(device), at: now + 5000)
     }
-    // Whatever was under way arrives, what died comes back, who was out signs in; and all is sent without being asked for.
+    // Pending messages arrive, stopped processes restart, signed-out people sign in, and everything is sent without manual syncs.
     pass(700_000)
     for device in devices where !device.view.outbox.isEmpty {
       oracle.report("I7", "\(device.machine): the network is back, but nothing wakes the outbox")
@@ -273,11 +273,11 @@ extension World {
         + [Soundness(place: "server", faults: serverSoundness())])
   }
 
-  /// With streams, a sync by hand after so long a calm finds nothing that the device was not told of; its next poll would be minutes away.
+  /// With streams, a manual sync after this wait finds only changes that the device was notified of. Its next poll would be minutes away.
   private func demandStillness(_ before: [Tables]) {
     guard plan.hasStreams else { return }
     for (device, tables) in zip(devices, before) where device.view.tables != tables {
-      // To the server a copy with the same identity is who did it.
+      // The server treats a copy with the same identity as the author.
       if oracle.devices[device.machine]?.isCopied == true { continue }
       oracle.report("I7", "\(device.machine): nobody told it what has moved")
     }
@@ -287,7 +287,7 @@ extension World {
     devices.map { "\($0.machine): \($0.view.outbox.count) change sets wait" }.joined(separator: ", ")
   }
 
-  /// One sync by hand, to its end.
+  /// A complete manual sync.
   private func sync(_ device: SimulatedDevice) {
     guard let app = device.apps.first else { return pass(5000) }
     let waiter = messages + 1_000_000
@@ -299,23 +299,23 @@ extension World {
   }
 }
 
-/// What a person asks the server for by the app, beside syncing.
+/// A person's request to the server through the app, besides syncs.
 final class Inquiry {
-  /// What the app heard; nil before, and when nothing came.
+  /// The received answer; nil before, and if none arrived.
   var answer: TransportAnswer?
 
   var json: JSONValue { (try? JSONValue(parsing: answer?.body ?? [])) ?? .null }
 }
 
-/// A request under way.
+/// A request in transit.
 struct Message {
   enum Question {
     case conversation(SyncConversation.Question)
     /// A sign-up or sign-in.
     case session(isNew: Bool)
-    /// Something that takes a connection.
+    /// A request that needs a connection.
     case inquiry(Inquiry)
-    /// Nobody waits for the answer.
+    /// The answer is ignored.
     case nothing
   }
 
@@ -327,7 +327,7 @@ struct Message {
 }
 
 extension World {
-  /// Sends a request; its answer, or that none came, will be heard once.
+  /// Sends a request. Its answer or a timeout is delivered once.
   func send(
     _ request: TransportRequest, _ question: Message.Question, _ app: SimulatedDevice.App,
     _ device: SimulatedDevice
@@ -335,7 +335,7 @@ extension World {
     messages += 1
     let message = Message(number: messages, device: device, app: app, request: request, question: question)
     app.exchanges.insert(message.number)
-    // A device gives up on an answer that does not come.
+    // The timeout of the device.
     timeline.add(.answer(message, .failure(StoreError(.offline, "nothing came"))), at: now + 30_000)
     var chance = Chance(seed: seed, UInt64(messages))
     if chance.one(in: weather.silent) || chance.one(in: weather.lostRequest) {
@@ -349,7 +349,7 @@ extension World {
     }
   }
 
-  /// Cut at any byte, now and then.
+  /// Occasionally cuts a message at any byte.
   private func cut(_ message: Message, _ chance: inout Chance) -> Message {
     guard chance.one(in: weather.cut), let body = message.request.body else { return message }
     let part = Array(body.prefix(chance.below(body.count)))
@@ -360,7 +360,7 @@ extension World {
       question: message.question)
   }
 
-  /// Brings the server's answer on its way.
+  /// Sends the server's answer.
   func reply(_ answer: TransportAnswer, to message: Message) {
     var chance = Chance(seed: seed, UInt64(message.number) << 32 | UInt64(now & 0xFFFF_FFFF))
     if chance.one(in: weather.lostAnswer) {
@@ -375,7 +375,7 @@ extension World {
     timeline.add(.answer(message, .success(answer)), at: now + chance.number(in: weather.delay))
   }
 
-  /// Tells a device at once that the server can't be reached.
+  /// Immediately reports to a device that the server is unreachable.
   func refuse(_ message: Message) {
     timeline.add(.answer(message, .failure(StoreError(.offline, "refused"))), at: now + 1)
   }
