@@ -69,7 +69,8 @@ enum Program {
     // Only the owner may read created files: databases, backups, snapshots and exports.
     umask(0o077)
     do {
-      return try command.run(try command.form.parse(words, environment: environment))
+      return try command.run(
+        try command.form.parse(words, environment: environment, settings: forms.settings))
     } catch let error as UsageError {
       return fail("\(error)\nSee holdfast \(name) --help.", status: 64)
     } catch {

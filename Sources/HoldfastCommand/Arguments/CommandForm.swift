@@ -39,13 +39,17 @@ struct CommandForm {
 
   /// Parses what follows the command's name. `--name=VALUE` is valid as well, and `--` ends the options.
   ///
-  /// - Parameter environment: the environment variables, for the settings that the command line does not give.
+  /// - Parameters:
+  ///   - environment: the environment variables, for the settings that the command line does not give.
+  ///   - settings: the names of all settings, of any command.
   /// - Throws: `UsageError` for an unknown option, a missing value, a wrong number of arguments or a wrong configuration file; what reading
   ///   the file throws.
-  func parse(_ words: [String], environment: TextMap<String>) throws -> Options {
+  func parse(_ words: [String], environment: TextMap<String>, settings: [String]) throws -> Options {
     var parsed = try parse(words)
-    try OptionDefaults(environment: environment, file: parsed[OptionDefaults.fileOption.name])
-      .complete(&parsed.values, of: self)
+    try OptionDefaults(
+      environment: environment, file: parsed[OptionDefaults.fileOption.name], known: settings
+    )
+    .complete(&parsed.values, of: self)
     for option in options where option.isRequired && parsed.values[option.name] == nil {
       throw UsageError("--\(option.name) is missing.")
     }
@@ -119,6 +123,11 @@ struct CommandForm {
 extension CommandForm.Option {
   /// The option as the usage shows it.
   var form: String { "--\(name)\(value.map { " \($0)" } ?? "")" }
+}
+
+extension [CommandForm] {
+  /// The names of the options that are settings.
+  var settings: [String] { flatMap(\.options).filter(\.isSetting).map(\.name) }
 }
 
 extension [CommandForm.Option] {

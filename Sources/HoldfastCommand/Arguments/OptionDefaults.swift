@@ -18,15 +18,17 @@ struct OptionDefaults {
   private let environment: TextMap<String>
   private let file: TextMap<String>
 
-  /// - Parameter file: the path of the file, if the command line names one.
+  /// - Parameters:
+  ///   - file: the path of the file, if the command line names one.
+  ///   - known: the names of all settings, of any command: one file serves them all.
   /// - Throws: `UsageError` for a file that is no JSON object of settings; what reading it throws.
-  init(environment: TextMap<String>, file path: String?) throws {
+  init(environment: TextMap<String>, file path: String?, known: [String]) throws {
     self.environment = environment
     guard let path = path ?? environment[Self.variable(of: Self.fileOption.name)] else {
       file = [:]
       return
     }
-    file = try Self.settings(in: path)
+    file = try Self.settings(in: path, known)
   }
 
   /// Adds the settings of a command that `values` lacks.
@@ -68,13 +70,12 @@ struct OptionDefaults {
     }
   }
 
-  private static func settings(in path: String) throws -> TextMap<String> {
+  private static func settings(in path: String, _ known: [String]) throws -> TextMap<String> {
     let value: JSONValue
     do { value = try JSONValue(parsing: try readFile(path)) } catch let error as JSONError {
       throw UsageError("\(path) is no JSON: \(error)")
     }
     guard case .object(let members) = value else { throw UsageError("\(path) must hold a JSON object.") }
-    let known = Program.commands.flatMap { $0.form.options }.filter(\.isSetting).map(\.name)
     var settings: TextMap<String> = [:]
     for member in members {
       guard known.contains(member.name) else {

@@ -4,7 +4,7 @@ import HoldfastService
 
 /// A bounded queue in which clients take turns, and the threads that process it in batches.
 ///
-/// @unchecked Sendable: `waiting`, `isStopping` and `isEnded` are accessed only with the lock held. `threads` is set before another thread
+/// @unchecked Sendable: `waiting`, `sleeping`, `isStopping` and `isEnded` are accessed only with the lock held. `threads` is set before another thread
 /// has the worker, and read only by its owner.
 final class Worker<Job: Sendable>: @unchecked Sendable {
   private let limit: Int
@@ -12,6 +12,8 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
   private let body: @Sendable ([Job], _ thread: Int) -> Int
   private let lock = Lock()
   private var waiting: FairQueue<Job>
+  /// The number of threads that wait for a job.
+  private var sleeping = 0
   private var isStopping = false
   private var isEnded = false
   private var threads: [SystemThread] = []
@@ -48,8 +50,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
   func enqueue(_ job: Job, of client: Client) -> Bool {
     lock.hold {
       if isStopping || waiting.count >= limit || !waiting.append(job, of: client) { return false }
-      // Without a limit of running jobs, a thread sleeps only if the queue is nearly empty.
-      if waiting.count <= threads.count { lock.broadcast() }
+      if sleeping > 0, waiting.isReady { lock.broadcast() }
       return true
     }
   }
@@ -94,7 +95,9 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
   private func run(_ number: Int) {
     while true {
       let taken = lock.hold {
+        sleeping += 1
         while !waiting.isReady, !(isStopping && waiting.count == 0) { lock.wait() }
+        sleeping -= 1
         return waiting.take(batch)
       }
       if taken.isEmpty { return }
