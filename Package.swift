@@ -30,6 +30,7 @@ let package = Package(
   products: [
     .library(name: "Holdfast", targets: ["Holdfast"]),
     .library(name: "HoldfastServer", targets: ["HoldfastServer"]),
+    .library(name: "HoldfastTesting", targets: ["HoldfastTesting"]),
     .executable(name: "holdfast", targets: ["HoldfastCommand"]),
     .executable(name: "jot", targets: ["Jot"]),
     .executable(name: "fleet", targets: ["Fleet"]),
@@ -66,11 +67,18 @@ let package = Package(
       name: "HoldfastHTTP", dependencies: ["HoldfastConcurrency", "CSockets", "CZstd", "CDeflate"],
       swiftSettings: optimized),
     .target(
-      name: "HoldfastService", dependencies: ["HoldfastCore", "HoldfastConcurrency", "CSodium"],
+      name: "HoldfastService", dependencies: ["HoldfastCore", "HoldfastConcurrency"],
       swiftSettings: optimized),
     .target(
       name: "HoldfastSQLiteStore",
       dependencies: ["HoldfastCore", "HoldfastConcurrency", "HoldfastService", "HoldfastSQLite"],
+      swiftSettings: optimized),
+    .target(
+      name: "HoldfastTesting",
+      dependencies: [
+        "HoldfastCore", "HoldfastConcurrency", "HoldfastService", "HoldfastSQLite", "HoldfastSQLiteStore",
+        "Holdfast",
+      ],
       swiftSettings: optimized),
     .target(
       name: "HoldfastPostgresStore",
@@ -136,6 +144,10 @@ let package = Package(
       ], swiftSettings: whole),
     .testTarget(
       name: "HoldfastTests", dependencies: ["HoldfastCore", "HoldfastSQLite", "Holdfast"],
+      swiftSettings: whole),
+    .testTarget(
+      name: "HoldfastTestingTests",
+      dependencies: ["HoldfastCore", "HoldfastHTTP", "HoldfastServer", "HoldfastTesting"],
       swiftSettings: whole),
     .testTarget(
       name: "SimulationTests", dependencies: ["HoldfastCore", "HoldfastSimulation", "CSQLite"],
