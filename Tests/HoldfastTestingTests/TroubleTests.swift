@@ -91,7 +91,7 @@ struct TroubleTests {
     }
   }
 
-  @Test("of two edits of a title the later one by the clock holds, also on a device whose clock is behind (I7)")
+  @Test("of two edits of a title the later one by the devices' clocks holds, whichever arrives first (I7)")
   func latest() async throws {
     try await withTestWorld(schema: Shopping.schema()) { world in
       let phone = try await world.device(user: "ann")
@@ -102,12 +102,13 @@ struct TroubleTests {
       try await phone.rename(list, to: "Second")
       try await world.settle()
       #expect(try await tablet.lists() == ["Second"])
-      tablet.clockOffset = .seconds(-3600)
-      try await phone.rename(list, to: "Third")
-      try await tablet.rename(list, to: "Fourth")
-      world.clock.advance(by: .seconds(1))
+      tablet.clockOffset = .seconds(600)
+      try await tablet.rename(list, to: "Third")
+      world.clock.advance(by: .seconds(60))
+      try await phone.rename(list, to: "Fourth")
       try await world.settle()
-      #expect(try await phone.lists() == tablet.lists())
+      #expect(try await phone.lists() == ["Third"])
+      #expect(try await tablet.lists() == ["Third"])
     }
   }
 

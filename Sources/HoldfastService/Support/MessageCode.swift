@@ -27,6 +27,6 @@ struct MessageCode: Sendable {
 
   /// Whether two codes are the same, in a time that does not tell how much of them is.
   static func isSame(_ one: [UInt8], _ other: [UInt8]) -> Bool {
-    one.count == other.count && zip(one, other).reduce(0) { $0 | $1.0 ^ $1.1 } == 0
+    one.count == other.count && zip(one, other).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
   }
 }
