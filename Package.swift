@@ -35,6 +35,7 @@ let package = Package(
     .executable(name: "jot", targets: ["Jot"]),
     .executable(name: "fleet", targets: ["Fleet"]),
     .plugin(name: "SnapshotPlugin", targets: ["SnapshotPlugin"]),
+    .plugin(name: "RecordsPlugin", targets: ["RecordsPlugin"]),
     .executable(name: "simulate", targets: ["HoldfastSimulation"]),
   ],
   targets: [
@@ -91,11 +92,15 @@ let package = Package(
         "HoldfastPostgres", "HoldfastPostgresStore", "HoldfastHTTP", "CSodium", "CZstd", "COpenSSL",
       ],
       swiftSettings: strict),
+    .target(name: "HoldfastRecords", dependencies: ["HoldfastCore"], swiftSettings: optimized),
+    .executableTarget(
+      name: "RecordsTool", dependencies: ["HoldfastCore", "HoldfastRecords"], swiftSettings: strict),
+    .plugin(name: "RecordsPlugin", capability: .buildTool(), dependencies: ["RecordsTool"]),
     .executableTarget(
       name: "HoldfastCommand",
       dependencies: [
         "HoldfastCore", "HoldfastSQLite", "HoldfastSQLiteStore", "HoldfastServer", "HoldfastHTTP",
-        "HoldfastCurl", "Holdfast",
+        "HoldfastCurl", "Holdfast", "HoldfastRecords",
       ],
       swiftSettings: strict),
     .executableTarget(
@@ -149,6 +154,9 @@ let package = Package(
       name: "HoldfastTestingTests",
       dependencies: ["HoldfastCore", "HoldfastHTTP", "HoldfastServer", "HoldfastTesting"],
       swiftSettings: whole),
+    .testTarget(
+      name: "HoldfastRecordsTests", dependencies: ["HoldfastCore", "HoldfastRecords", "HoldfastTesting"],
+      exclude: ["holdfast.json"], swiftSettings: whole, plugins: ["RecordsPlugin"]),
     .testTarget(
       name: "SimulationTests", dependencies: ["HoldfastCore", "HoldfastSimulation", "CSQLite"],
       swiftSettings: whole),
