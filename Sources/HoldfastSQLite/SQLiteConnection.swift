@@ -30,13 +30,15 @@ public final class SQLiteConnection {
 
   /// Opens a database.
   ///
-  /// SQLite reads nothing yet: a file that is no database fails at the first statement, with `.notADatabase`.
+  /// SQLite reads nothing yet: a file that is not a database shows at the first statement, as
+  /// `.notADatabase`.
   /// - Parameters:
-  ///   - path: the file, or `:memory:` for a private database of this connection.
-  ///   - access: the permitted access; default read, write and create.
-  ///   - busyTimeout: how long a statement waits for another connection's lock before it throws `.busy`; in milliseconds, from 0 to 24
-  ///     days; default 5 seconds.
-  /// - Throws: `.cantOpen` if the file is missing or inaccessible, `.outOfMemory`.
+  ///   - path: the file, or `:memory:` for a private database that goes with the connection. `memory:/NAME` is a database in memory too, which
+  ///     all connections of the process that give the same name share; it goes with the last of them.
+  ///   - access: what may be done; read, write and create unless given.
+  ///   - busyTimeout: how long a statement waits for another connection's lock before it throws `.busy`; to
+  ///     the millisecond, from 0 to 24 days; 5 seconds unless given.
+  /// - Throws: `.cantOpen` when the file is missing or out of reach, `.outOfMemory`.
   public init(
     path: String, access: Access = .readWriteCreate, busyTimeout: Duration = .seconds(5)
   ) throws(SQLiteError) {
@@ -47,7 +49,11 @@ public final class SQLiteConnection {
       case .readOnly: SQLITE_OPEN_READONLY
       }
     var opened: OpaquePointer?
-    let result = sqlite3_open_v2(path, &opened, mode | SQLITE_OPEN_NOMUTEX, nil)
+    // SQLite's VFS in memory shares what begins with a slash. Source: <https://www.sqlite.org/src/file/src/memdb.c>.
+    let isShared = path.hasPrefix("memory:/")
+    let result = sqlite3_open_v2(
+      isShared ? String(path.dropFirst("memory:".count)) : path, &opened, mode | SQLITE_OPEN_NOMUTEX,
+      isShared ? "memdb" : nil)
     guard result == SQLITE_OK, let opened else {
       let code = opened.map { sqlite3_extended_errcode($0) } ?? result
       let error = SQLiteError(code, of: opened, statement: nil, while: .opening)

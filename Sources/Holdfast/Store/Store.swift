@@ -37,6 +37,7 @@ public final class Store: Sendable {
       let database = try DatabaseOpening(
         path: path, schema: schema, access: .readWriteCreate, replica: replica
       ).open()
+      try environment.setClock(of: database.connection)
       database.connection.onChange { changes.announce($0) }
       return database
     }

@@ -1,5 +1,3 @@
-internal import CSodium
-
 /// The BLAKE2b hash of a token. The server stores only the hash, so that a reader of the database cannot sign in.
 ///
 /// Tokens are looked up by their hash. The duration of a look-up reveals nothing about a token, because a token for a given hash cannot be
@@ -9,15 +7,7 @@ package struct TokenHash: Sendable, Hashable {
 
   /// Hashes a token in its wire form.
   package init(of token: some StringProtocol) {
-    var text = String(token)
-    bytes = [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
-      text.withUTF8 { text in
-        if let hash = buffer.baseAddress {
-          _ = crypto_generichash(hash, 32, text.baseAddress, UInt64(text.count), nil, 0)
-        }
-      }
-      count = 32
-    }
+    bytes = BLAKE2b.hash(Array(token.utf8))
   }
 
   /// A keyed hash for the device of an identity at a client, whose tokens are JWTs. It equals no token's hash, because those use no key.
@@ -26,12 +16,7 @@ package struct TokenHash: Sendable, Hashable {
       withUnsafeBytes(of: UInt64(part.utf8.count).bigEndian) { Array($0) } + Array(part.utf8)
     }
     let key = Array("holdfast: the device of a JWT".utf8)
-    bytes = [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
-      if let hash = buffer.baseAddress {
-        _ = crypto_generichash(hash, 32, parts, UInt64(parts.count), key, key.count)
-      }
-      count = 32
-    }
+    bytes = BLAKE2b.hash(parts, key: key)
   }
 
   /// Lends the bytes of the hash.

@@ -1,16 +1,16 @@
 internal import CSodium
-import Glibc
+import HoldfastService
 
 /// A SHA-256 hash by libsodium, which is faster than HoldfastCore's.
-package struct ContentHash: Sendable, Hashable {
+struct ContentHash: Sendable, Hashable {
   /// The 32 bytes.
-  package let bytes: [UInt8]
+  let bytes: [UInt8]
 
   /// 64 hex digits.
-  package var text: String { hexadecimal(bytes) }
+  var text: String { hexadecimal(bytes) }
 
   /// The hash of several contents, each prefixed with its length, so that different lists have different hashes.
-  package init(of parts: [[UInt8]]) {
+  init(of parts: [[UInt8]]) {
     var state = crypto_hash_sha256_state()
     crypto_hash_sha256_init(&state)
     for part in parts {
@@ -24,7 +24,7 @@ package struct ContentHash: Sendable, Hashable {
   /// The hash of a content in pieces. An empty piece is the end.
   ///
   /// - Parameter next: returns the piece at an offset.
-  package init(pieces next: (_ offset: Int64) -> [UInt8]) {
+  init(pieces next: (_ offset: Int64) -> [UInt8]) {
     var state = crypto_hash_sha256_state()
     crypto_hash_sha256_init(&state)
     var offset: Int64 = 0
@@ -38,7 +38,7 @@ package struct ContentHash: Sendable, Hashable {
   }
 
   /// Parses 64 hex digits; nil for other texts.
-  package init?(_ text: some StringProtocol) {
+  init?(_ text: some StringProtocol) {
     let digits = Array(text.utf8)
     guard digits.count == 64 else { return nil }
     var bytes: [UInt8] = []
