@@ -14,12 +14,19 @@ enum SchemaCommand: Subcommand {
         name: "print", value: "sql|postgres|json",
         help: "Print the server's tables in SQLite or PostgreSQL, or the schema with all that is implied"),
       .init(name: "problems", value: nil, help: "Print the table of problems instead; takes no FILE"),
+      .init(
+        name: "json-schema", value: nil,
+        help: "Print a JSON Schema of schema files for editors instead; takes no FILE"),
     ] + .database + AdoptCommand.options + SchemaDiff.options,
     notes: AdoptCommand.notes + "\n\n" + SchemaDiff.notes)
 
   static func run(_ options: Options) throws -> Int32 {
     if options.has("problems") {
       print(ProblemTable.markdown)
+      return 0
+    }
+    if options.has("json-schema") {
+      Swift.print(SchemaFile.jsonSchema.formatted())
       return 0
     }
     if options.arguments.first == "adopt" { return try AdoptCommand.run(options) }
