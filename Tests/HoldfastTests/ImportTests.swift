@@ -40,7 +40,7 @@ struct ImportTests {
     #expect(report.ignored == ["items.colour"])
     let rows = try await device.store.read {
       try $0.rows(
-        "SELECT items.title, lists.title, before.title, items.done FROM items JOIN lists ON lists.id = list_id LEFT JOIN items AS before ON before.id = items.after_id ORDER BY items.title"
+        "SELECT items.title, lists.title, before.title, items.done FROM items JOIN lists ON lists.id = items.list_id LEFT JOIN items AS before ON before.id = items.after_id ORDER BY items.title"
       ).rows
     }
     #expect(
@@ -113,7 +113,7 @@ struct ImportTests {
     let file = try OtherFile(
       Self.tables + [
         "INSERT INTO lists VALUES (3, NULL), (4, '\(String(repeating: "x", count: 201))')",
-        "INSERT INTO items VALUES (4, 9, 'Lost', 0, NULL, NULL), (5, 1, 'Milk', 0, NULL, NULL), (6, 2, 'Odd', 7, 99, NULL)",
+        "INSERT INTO items VALUES (4, 9, 'Lost', 0, NULL, NULL), (5, 1, 'Bread', 0, NULL, NULL), (6, 2, 'Odd', 7, 99, NULL)",
       ])
     let report = try await device.store.importRecords(from: file.path, namespace: "ann")
     #expect(report.created == 6)

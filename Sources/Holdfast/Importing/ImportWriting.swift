@@ -38,7 +38,7 @@ struct ImportWriting {
   }
 
   /// The id of a record: its key where that is a UUID, else one that every import of the same namespace derives.
-  func id(of key: String, in table: String) -> String {
+  static func id(of key: String, in table: String, _ namespace: String) -> String {
     let plain = key.lowercased()
     return Identifier.isUUID(plain) ? plain : Identifier.derived(from: [namespace, table, key])
   }
@@ -49,7 +49,7 @@ struct ImportWriting {
       return .leftOut("The schema has no table \"\(record.table)\".")
     }
     if record.key.isEmpty { return .leftOut("The record has no key.") }
-    let id = id(of: record.key, in: table.name)
+    let id = Self.id(of: record.key, in: table.name, namespace)
     let before = try row(id, of: table)
     if record.isDeleted {
       guard before != nil else { return .absent }
@@ -64,7 +64,6 @@ struct ImportWriting {
     }
     losses += reading.reasons.map { (record, $0) }
     guard let before else {
-      try place(record, in: table, &reading.values)
       let names = reading.values.map { "\"\($0.name)\"" }
       try database.execute(
         "INSERT INTO \"\(table.name)\" (\((["\"id\""] + names).joined(separator: ", "))) VALUES (?\(String(repeating: ", ?", count: names.count)))",
@@ -94,7 +93,6 @@ struct ImportWriting {
   /// - Returns: what becomes of the whole record, where the value decides that.
   private func read(_ column: ColumnSchema, into reading: inout ValueReading) throws -> Outcome? {
     let given = reading.record.columns[column.name] ?? .null
-    if column.type == .position, !Self.isPosition(given) { return nil }
     guard given != .null else {
       let isNamed = reading.record.columns[column.name] != nil
       if !column.required {
@@ -107,7 +105,7 @@ struct ImportWriting {
     var reason: String?
     if let reference = column.reference {
       let key = ImportedValue.key(given) ?? ""
-      let target = id(of: key, in: reference.table)
+      let target = Self.id(of: key, in: reference.table, namespace)
       let isHere = target == reading.id ? true : try isHere(target, in: reference.table)
       if !isHere, patience == .all || (patience == .required && column.required) { return .waits }
       value = isHere ? .text(target) : .null
@@ -140,29 +138,5 @@ struct ImportWriting {
 
   private func isHere(_ id: String, in table: String) throws -> Bool {
     try !database.rows("SELECT 1 FROM \"\(table)\" WHERE \"id\" = ?", [.text(id)]).rows.isEmpty
-  }
-
-  // MARK: Ordered lists
-
-  /// Whether a value is a position of this library, which is taken as it is.
-  static func isPosition(_ value: SQLiteValue) -> Bool {
-    value.text.map { (try? Position(validating: $0)) != nil } ?? false
-  }
-
-  /// Puts a new record at the end of its lists.
-  private func place(
-    _ record: ImportedRecord, in table: TableSchema, _ values: inout [(name: String, value: SQLiteValue)]
-  ) throws {
-    for (index, column) in table.columns.enumerated() where column.type == .position {
-      let given = record.columns[column.name] ?? .null
-      if Self.isPosition(given) || (given == .null && !column.required) { continue }
-      let list = table.list(of: index).map { table.columns[$0].name }
-      let parent = list.flatMap { name in values.first { $0.name == name }?.value } ?? .null
-      let condition = list.map { "WHERE \"\($0)\" IS ?" } ?? ""
-      let last = try database.rows(
-        "SELECT max(\"\(column.name)\") FROM \"\(table.name)\" \(condition)", list == nil ? [] : [parent]
-      ).rows.first?.first?.text
-      values.append((column.name, .text(try database.position(after: last, before: nil))))
-    }
   }
 }

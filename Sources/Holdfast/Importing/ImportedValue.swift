@@ -15,8 +15,8 @@ enum ImportedValue {
     case (.integer, .real(let number)): Int64(exactly: number).map { .integer($0) }
     case (.integer, .text(let text)): Int64(text).map { .integer($0) }
     case (.real, .integer(let number)): .real(Double(number))
-    case (.real, .text(let text)): Double(text).flatMap { $0.isFinite ? .real($0) : nil }
-    case (.boolean, .integer(let number)): number == 0 || number == 1 ? value : nil
+    case (.real, .text(let text)): Double(text).flatMap { $0.isFinite ? .some(.real($0)) : .none }
+    case (.boolean, .integer(0)), (.boolean, .integer(1)): value
     case (.boolean, .text("true")): .integer(1)
     case (.boolean, .text("false")): .integer(0)
     case (.timestamp, .text(let text)): timestamp(text).map { .text($0) }
@@ -26,7 +26,7 @@ enum ImportedValue {
       milliseconds(seconds).map { .text(Timestamp.text(milliseconds: $0)) }
     case (.json, .text(let text)): json(text).map { .text($0) }
     case (.json, .integer(let number)): .text(String(number))
-    case (.json, .real(let number)): number.isFinite ? .text(String(number)) : nil
+    case (.json, .real(let number)) where number.isFinite: .text(String(number))
     default: nil
     }
   }

@@ -35,7 +35,7 @@ package struct RecordImport {
     let schema = store.schema
     let isOrdered = { (record: ImportedRecord) in
       schema.table(record.table)?.columns.contains { column in
-        column.type == .position && !ImportWriting.isPosition(record.columns[column.name] ?? .null)
+        column.type == .position && !ImportPlacing.isPosition(record.columns[column.name] ?? .null)
       } ?? false
     }
     ordered += records.filter(isOrdered)
@@ -46,7 +46,9 @@ package struct RecordImport {
   ///
   /// - Returns: what came of all records.
   package mutating func finish() async throws -> ImportReport {
-    waiting = sorted(ordered) + waiting
+    waiting += try await store.read { [ordered, namespace] database in
+      try ImportPlacing(database: database, namespace: namespace).placed(ordered)
+    }
     ordered = []
     for patience in ImportWriting.Patience.allCases {
       var count = waiting.count + 1
@@ -58,20 +60,6 @@ package struct RecordImport {
       }
     }
     return report
-  }
-
-  /// In the order of the numbers that the other database has in place of positions; those without one last.
-  private func sorted(_ records: [ImportedRecord]) -> [ImportedRecord] {
-    func number(_ record: ImportedRecord) -> Double {
-      let columns = store.schema.table(record.table)?.columns ?? []
-      return switch columns.first(where: { $0.type == .position }).flatMap({ record.columns[$0.name] }) {
-      case .integer(let number): Double(number)
-      case .real(let number): number
-      default: .infinity
-      }
-    }
-    let numbered = records.enumerated().map { (number($0.element), $0.offset, $0.element) }
-    return numbered.sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map(\.2)
   }
 
   private mutating func write(_ records: [ImportedRecord], _ patience: ImportWriting.Patience) async throws {
