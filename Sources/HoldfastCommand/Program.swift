@@ -22,7 +22,7 @@ enum Program {
   static var commands: [any Subcommand.Type] {
     [
       InitCommand.self, SchemaCommand.self, ServeCommand.self, SnapshotCommand.self, BackupCommand.self,
-      RestoreCommand.self, ZonesCommand.self,
+      RestoreCommand.self, ImportCommand.self, ZonesCommand.self,
       UsersCommand.self,
       DevicesCommand.self, TokensCommand.self, ConflictsCommand.self, DoctorCommand.self, PurgeCommand.self,
       BenchCommand.self,

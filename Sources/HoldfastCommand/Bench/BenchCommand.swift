@@ -37,22 +37,6 @@ enum BenchCommand: Subcommand {
     let results = try blocking { try await bench.all() }
     return results.contains { $0.isMissed } ? 1 : 0
   }
-
-  /// Runs asynchronous work from a synchronous command, and waits for it.
-  private static func blocking<T: Sendable>(_ work: @escaping @Sendable () async throws -> T) throws -> T {
-    let outcome = Outcome<T>()
-    let done = DispatchSemaphore(value: 0)
-    Task {
-      do { outcome.value = .success(try await work()) } catch { outcome.value = .failure(error) }
-      done.signal()
-    }
-    done.wait()
-    guard let value = outcome.value else { throw BenchError(text: "The benchmark did not end.") }
-    return try value.get()
-  }
-
-  // @unchecked Sendable: written once before the semaphore is signalled, read once after it.
-  private final class Outcome<T>: @unchecked Sendable { var value: Result<T, any Error>? }
 }
 
 /// All benchmarks, in order.

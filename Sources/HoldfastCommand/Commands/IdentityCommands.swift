@@ -63,7 +63,7 @@ enum UsersCommand: Subcommand {
   }
 
   /// A line of standard input, not echoed on a terminal.
-  private static func readSecret(_ prompt: String) -> String? {
+  static func readSecret(_ prompt: String) -> String? {
     var before = termios()
     guard tcgetattr(0, &before) == 0 else { return readLine() }
     writeError(prompt)

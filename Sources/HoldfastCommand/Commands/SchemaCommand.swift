@@ -17,12 +17,19 @@ enum SchemaCommand: Subcommand {
       .init(name: "swift", value: nil, help: "Print the record types for an app in Swift"),
       .init(name: "typescript", value: nil, help: "Print the record types for a program in TypeScript"),
       .init(name: "problems", value: nil, help: "Print the table of problems instead; takes no FILE"),
+      .init(
+        name: "json-schema", value: nil,
+        help: "Print a JSON Schema of schema files for editors instead; takes no FILE"),
     ] + .database + AdoptCommand.options + SchemaDiff.options,
     notes: AdoptCommand.notes + "\n\n" + SchemaDiff.notes)
 
   static func run(_ options: Options) throws -> Int32 {
     if options.has("problems") {
       print(ProblemTable.markdown)
+      return 0
+    }
+    if options.has("json-schema") {
+      Swift.print(SchemaFile.jsonSchema.formatted())
       return 0
     }
     if options.arguments.first == "adopt" { return try AdoptCommand.run(options) }

@@ -45,7 +45,7 @@ extension SchemaCheck {
       formerNameFaults(
         column.was,
         isOthers: { name in
-          Self.reservedColumns.contains(name)
+          Self.isReserved(column: name)
             || table.columns.contains { $0.name == name || ($0.name != column.name && $0.was.contains(name)) }
         }, at: "\(place).columns.\(column.name).was", kind: "column")
     }

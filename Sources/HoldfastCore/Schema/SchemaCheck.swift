@@ -8,20 +8,34 @@ package struct SchemaCheck {
     "tableoid", "xmin", "cmin", "xmax", "cmax", "ctid",
   ]
   static let reservedTables: TextSet = [TableSchema.members.name, TableSchema.conflicts.name]
+  static let reservedTablePrefixes = ["holdfast_", "sqlite_"]
+  static let reservedColumnPrefix = "holdfast_removed_"
+
+  static let schemaNameLimit = 64
+  static let tableLimit = 200
+  static let columnLimit = 200
+  static let nameLimit = 63
+  static let textLengths = 1...1_000_000
 
   /// Whether a table name is reserved for Holdfast or SQLite.
   package static func isReserved(table name: String) -> Bool {
-    reservedTables.contains(name) || name.hasPrefix("holdfast_") || name.hasPrefix("sqlite_")
+    reservedTables.contains(name) || reservedTablePrefixes.contains { name.hasPrefix($0) }
+  }
+
+  /// Whether the name of a column is kept for Holdfast or SQLite.
+  static func isReserved(column name: String) -> Bool {
+    reservedColumns.contains(name) || name.hasPrefix(reservedColumnPrefix)
   }
 
   func faults() -> [SchemaError.Fault] {
     var faults: [SchemaError.Fault] = []
-    if name.isEmpty || name.utf8.count > 64 {
-      faults.append(.init("name", "Give the schema a name of 1 to 64 bytes."))
+    if name.isEmpty || name.utf8.count > Self.schemaNameLimit {
+      faults.append(.init("name", "Give the schema a name of 1 to \(Self.schemaNameLimit) bytes."))
     }
     if tables.isEmpty { faults.append(.init("tables", "Declare at least one table.")) }
-    if tables.count > 200 {
-      faults.append(.init("tables", "Declare at most 200 tables; there are \(tables.count)."))
+    if tables.count > Self.tableLimit {
+      faults.append(
+        .init("tables", "Declare at most \(Self.tableLimit) tables; there are \(tables.count)."))
     }
     var seen: TextSet = []
     for table in tables {
@@ -41,12 +55,14 @@ package struct SchemaCheck {
   private func tableFaults(_ table: TableSchema, at place: String) -> [SchemaError.Fault] {
     var faults: [SchemaError.Fault] = []
     if table.columns.isEmpty { faults.append(.init("\(place).columns", "Declare at least one column.")) }
-    if table.columns.count > 200 { faults.append(.init("\(place).columns", "Declare at most 200 columns.")) }
+    if table.columns.count > Self.columnLimit {
+      faults.append(.init("\(place).columns", "Declare at most \(Self.columnLimit) columns."))
+    }
     var seen: TextSet = []
     for column in table.columns {
       let place = "\(place).columns.\(column.name)"
       faults += nameFaults(column.name, at: place, kind: "column")
-      if Self.reservedColumns.contains(column.name) || column.name.hasPrefix("holdfast_removed_") {
+      if Self.isReserved(column: column.name) {
         faults.append(.init(place, "The name is kept for Holdfast or SQLite itself; choose another."))
       }
       if !seen.insert(column.name).inserted {
@@ -94,8 +110,9 @@ package struct SchemaCheck {
     if column.maximumLength != nil, column.type != .text {
       faults.append(.init("\(place).max_length", "Only texts have a length; leave it out."))
     }
-    if let length = column.maximumLength, !(1...1_000_000).contains(length) {
-      faults.append(.init("\(place).max_length", "Give a length from 1 to 1000000."))
+    if let length = column.maximumLength, !Self.textLengths.contains(length) {
+      faults.append(
+        .init("\(place).max_length", "Give a length from 1 to \(Self.textLengths.upperBound)."))
     }
     if column.minimum != nil || column.maximum != nil, column.type != .integer {
       faults.append(.init(place, "Only integers have min and max; leave them out."))
@@ -175,12 +192,16 @@ package struct SchemaCheck {
 
   func nameFaults(_ name: String, at place: String, kind: String) -> [SchemaError.Fault] {
     let isGood =
-      (1...63).contains(name.utf8.count) && name.utf8.first.map { (97...122).contains($0) } == true
+      (1...Self.nameLimit).contains(name.utf8.count)
+      && name.utf8.first.map { (97...122).contains($0) } == true
       && name.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || $0 == 95 }
     return isGood
       ? []
       : [
-        .init(place, "A \(kind) is named with 1 to 63 of a-z, 0-9 and _, beginning with a letter; rename it.")
+        .init(
+          place,
+          "A \(kind) is named with 1 to \(Self.nameLimit) of a-z, 0-9 and _, beginning with a letter; rename it."
+        )
       ]
   }
 }

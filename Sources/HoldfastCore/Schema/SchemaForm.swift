@@ -8,7 +8,8 @@ struct SchemaForm {
         .init("holdfast.json", "The file must hold an object; `holdfast init` writes an example."))
       return ("", [])
     }
-    knownOnly(members, ["holdfast", "name", "version", "oldest_version", "tables"], at: "holdfast.json")
+    knownOnly(members, SchemaFile.members, at: "holdfast.json")
+    if let value = value["$schema"] { _ = text(value, at: "$schema") }
     if value["holdfast"]?.integerValue != SyncSchema.formatVersion {
       faults.append(.init("holdfast", "Say which form this is: \"holdfast\": \(SyncSchema.formatVersion)."))
     }
@@ -31,7 +32,7 @@ struct SchemaForm {
       faults.append(.init(place, "A table is an object with \"zone\" and \"columns\"."))
       return TableSchema(name, zone: .user, columns: [])
     }
-    knownOnly(members, ["zone", "columns", "unique", "indexes", "roles", "was"], at: place)
+    knownOnly(members, SchemaFile.tableMembers, at: place)
     var columns: [ColumnSchema] = []
     if let members = value["columns"]?.members {
       columns = members.map { column($0.value, named: $0.name, at: "\(place).columns.\($0.name)") }
@@ -100,12 +101,7 @@ struct SchemaForm {
       faults.append(.init(place, "A column is an object with \"type\"."))
       return ColumnSchema(name, .text)
     }
-    knownOnly(
-      members,
-      [
-        "type", "required", "default", "max_length", "min", "max", "one_of", "merge", "to", "on_delete",
-        "across", "within", "was",
-      ], at: place)
+    knownOnly(members, SchemaFile.columnMembers, at: place)
     let type = choice(value["type"] ?? .null, of: ColumnType.self, at: "\(place).type") ?? .text
     var column = ColumnSchema(name, type)
     column.required = flag(value["required"], at: "\(place).required")
@@ -117,7 +113,7 @@ struct SchemaForm {
     if let policy = value["merge"] {
       column.policy = choice(policy, of: MergePolicy.self, at: "\(place).merge") ?? .latest
     }
-    if let target = text(value["to"] ?? .string(""), at: "\(place).to"), !target.isEmpty {
+    if let target = value["to"].flatMap({ text($0, at: "\(place).to") }) {
       let onDelete = value["on_delete"].flatMap {
         choice($0, of: Reference.OnDelete.self, at: "\(place).on_delete")
       }

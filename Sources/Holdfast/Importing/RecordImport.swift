@@ -1,0 +1,118 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// Takes the records of another database into a store, as ordinary edits.
+///
+/// Records may come in any order: one that refers to another waits for it.
+package struct RecordImport {
+  private let store: Store
+  private let namespace: String
+  private let isUpdating: Bool
+  private var report = ImportReport()
+  /// Records that refer to others that are not in the store yet.
+  private var waiting: [ImportedRecord] = []
+  /// Records of tables with positions: the order of all of them decides where each one is placed.
+  private var ordered: [ImportedRecord] = []
+
+  /// How many records one transaction writes.
+  private static let batch = 500
+
+  /// An import.
+  ///
+  /// - Parameters:
+  ///   - namespace: tells this database's keys from those of others, when ids are derived from them.
+  ///   - isUpdating: whether records that are in the store get the values of the other database.
+  package init(into store: Store, namespace: String, isUpdating: Bool) {
+    self.store = store
+    self.namespace = namespace
+    self.isUpdating = isUpdating
+  }
+
+  /// Imports records, as far as those that they refer to are in the store.
+  ///
+  /// - Throws: `StoreError` and `SQLiteError` that no other record would escape, such as a full disk.
+  package mutating func add(_ records: [ImportedRecord]) async throws {
+    let schema = store.schema
+    let isOrdered = { (record: ImportedRecord) in
+      schema.table(record.table)?.columns.contains { column in
+        column.type == .position && !ImportPlacing.isPosition(record.columns[column.name] ?? .null)
+      } ?? false
+    }
+    ordered += records.filter(isOrdered)
+    try await write(records.filter { !isOrdered($0) }, .all)
+  }
+
+  /// Imports what waits.
+  ///
+  /// - Returns: what came of all records.
+  package mutating func finish() async throws -> ImportReport {
+    waiting += try await store.read { [ordered, namespace] database in
+      try ImportPlacing(database: database, namespace: namespace).placed(ordered)
+    }
+    ordered = []
+    for patience in ImportWriting.Patience.allCases {
+      var count = waiting.count + 1
+      while waiting.count < count, !waiting.isEmpty {
+        count = waiting.count
+        let records = waiting
+        waiting = []
+        try await write(records, patience)
+      }
+    }
+    return report
+  }
+
+  private mutating func write(_ records: [ImportedRecord], _ patience: ImportWriting.Patience) async throws {
+    var rest = records[...]
+    while !rest.isEmpty {
+      let batch = Array(rest.prefix(Self.batch))
+      rest = rest.dropFirst(Self.batch)
+      do { try await writeTogether(batch, patience) } catch  where Self.isOfOneRecord(error) {
+        for record in batch {
+          do { try await writeTogether([record], patience) } catch  where Self.isOfOneRecord(error) {
+            leaveOut(record, (error as? Problem)?.detail ?? "\(error)")
+          }
+        }
+      }
+    }
+  }
+
+  private mutating func writeTogether(_ records: [ImportedRecord], _ patience: ImportWriting.Patience)
+    async throws
+  {
+    let (outcomes, losses) = try await store.write { [namespace, isUpdating] database in
+      var writing = ImportWriting(
+        database, namespace: namespace, isUpdating: isUpdating, patience: patience)
+      let outcomes = try records.map { try writing.write($0) }
+      return (outcomes, writing.losses)
+    }
+    for (record, outcome) in zip(records, outcomes) {
+      switch outcome {
+      case .created: report.created += 1
+      case .updated: report.updated += 1
+      case .kept: report.kept += 1
+      case .deleted: report.deleted += 1
+      case .absent: break
+      case .waits: waiting.append(record)
+      case .leftOut(let reason): leaveOut(record, reason)
+      }
+    }
+    for (record, reason) in losses {
+      report.problems.append(.init(table: record.table, key: record.key, isLeftOut: false, reason: reason))
+    }
+  }
+
+  private mutating func leaveOut(_ record: ImportedRecord, _ reason: String) {
+    report.problems.append(.init(table: record.table, key: record.key, isLeftOut: true, reason: reason))
+  }
+
+  /// Whether an error is the fault of a record, so that the others can be written without it.
+  private static func isOfOneRecord(_ error: any Error) -> Bool {
+    switch error {
+    case is Problem: true
+    case let error as StoreError: [.valueUnfit, .uniqueTaken, .changeSetTooLarge].contains(error.code)
+    case let error as SQLiteError: error.code.primary == .constraint
+    default: false
+    }
+  }
+}

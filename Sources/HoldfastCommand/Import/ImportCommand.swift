@@ -1,0 +1,136 @@
+import Foundation
+import Holdfast
+import HoldfastCore
+
+/// `holdfast import`: takes the data of another database into a device's database, and sends it to the server.
+enum ImportCommand: Subcommand {
+  static let form = CommandForm(
+    name: "import", summary: "Imports the records of an SQLite file or a CouchDB database.",
+    arguments: "sqlite FILE | couchdb URL", argumentCount: 2...2,
+    options: [
+      .init(name: "schema", value: "FILE", help: "The schema file", isRequired: true),
+      .init(
+        name: "into", value: "FILE", help: "A device's database, which is made when it is not there",
+        isRequired: true),
+      .init(
+        name: "namespace", value: "TEXT",
+        help:
+          "Tells keys that are no UUIDs from those of other imports; of couchdb, the database's name unless given"
+      ),
+      .init(
+        name: "update", value: nil, help: "Records that were imported before get the values of the source"),
+      .init(name: "server", value: "URL", help: "Sends what was imported to this server"),
+      .init(name: "user", value: "NAME", help: "The account on the server that owns the records"),
+      .init(
+        name: "table-member", value: "NAME",
+        help: "couchdb: the member of a document that names its table; type unless given"),
+      .init(
+        name: "conflicts", value: "FILE", help: "couchdb: where revisions that lost a conflict are written"),
+      .init(
+        name: "since", value: "SEQUENCE",
+        help: "couchdb: begins behind this point of the feed, which the last import printed"),
+    ],
+    notes: """
+      An import can be repeated: a record that is there already stays as it is, or, with --update, gets the values that differ. With --server
+      the password of NAME is read from the standard input. The command ends with 1 when a record was left out or refused.
+      docs/MIGRATING.md says how names and values are matched.
+      """)
+
+  static func run(_ options: Options) throws -> Int32 {
+    guard let schemaPath = options["schema"], let path = options["into"] else {
+      throw UsageError("--schema and --into are needed.")
+    }
+    let store = try Store(path: path, schema: try readSchema(schemaPath))
+    let account = try Account(options)
+    let (kind, source) = (options.arguments[0], options.arguments[1])
+    let report: ImportReport
+    switch kind {
+    case "sqlite":
+      guard let namespace = options["namespace"] else {
+        throw UsageError("--namespace is missing: a text of this file's data, such as the name of its user.")
+      }
+      let isUpdating = options.has("update")
+      report = try blocking {
+        try await store.importRecords(from: source, namespace: namespace, updating: isUpdating)
+      }
+    case "couchdb": report = try importCouch(source, into: store, options)
+    default: throw UsageError("holdfast import takes \(form.arguments).")
+    }
+    let isComplete = show(report)
+    let isAccepted = try account.map { try send(store, as: $0) } ?? true
+    try blocking { await store.close() }
+    return isComplete && isAccepted ? 0 : 1
+  }
+
+  private static func importCouch(_ source: String, into store: Store, _ options: Options) throws
+    -> ImportReport
+  {
+    let address = try CouchAddress(source)
+    let couch = CouchImport(
+      documents: CouchDocuments(address),
+      mapping: CouchMapping(schema: store.schema, tableMember: options["table-member"] ?? "type"),
+      conflicts: options["conflicts"], namespace: options["namespace"] ?? address.name,
+      isUpdating: options.has("update"))
+    let since = options["since"] ?? "0"
+    let result = try blocking { try await couch.run(into: store, since: since) }
+    if result.losers > 0 {
+      let place =
+        options["conflicts"].map { "they are in \($0)." } ?? "name a file for them with --conflicts."
+      print("\(result.losers) revisions lost a conflict: \(place)")
+    }
+    print("Continue later with --update --since \(result.sequence)")
+    return result.report
+  }
+
+  /// Prints what came of an import.
+  ///
+  /// - Returns: whether no record was left out.
+  private static func show(_ report: ImportReport) -> Bool {
+    print(
+      "\(report.created) records created, \(report.updated) updated, \(report.deleted) deleted, \(report.kept) kept."
+    )
+    for name in report.ignored { writeError("ignored, as the schema does not have it: \(name.shown)") }
+    for problem in report.problems {
+      let what = problem.isLeftOut ? "left out" : "incomplete"
+      writeError("\(what): \(problem.table) \(problem.key): \(problem.reason)".shown)
+    }
+    return !report.problems.contains { $0.isLeftOut }
+  }
+
+  /// The account to which records go.
+  private struct Account: Sendable {
+    let server: URL
+    let name: String
+
+    init?(_ options: Options) throws(UsageError) {
+      switch (options["server"], options["user"]) {
+      case (nil, nil): return nil
+      case (let server?, let name?):
+        guard let url = URL(string: server), url.host != nil else {
+          throw UsageError("\(server) is no address of a server.")
+        }
+        (self.server, self.name) = (url, name)
+      default: throw UsageError("--server and --user go together.")
+      }
+    }
+  }
+
+  /// Sends what was imported.
+  ///
+  /// - Returns: whether the server accepted all of it.
+  private static func send(_ store: Store, as account: Account) throws -> Bool {
+    let isSignedIn = try blocking { try await store.account()?.isSignedIn ?? false }
+    let password = isSignedIn ? "" : UsersCommand.readSecret("Password of \(account.name): ")
+    guard let password else { throw Failure("There was no password on the standard input.") }
+    let (summary, refused) = try blocking {
+      let engine = SyncEngine(store: store, server: account.server, app: "holdfast import")
+      if !isSignedIn {
+        try await engine.signIn(name: account.name, password: password, device: "holdfast import")
+      }
+      return (try await engine.sync(), try await store.quarantined())
+    }
+    print("\(summary.sent) operations sent.")
+    for set in refused { writeError("refused: \(set.reason)".shown) }
+    return refused.isEmpty
+  }
+}

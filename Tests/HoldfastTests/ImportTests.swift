@@ -1,0 +1,197 @@
+import Foundation
+import HoldfastSQLite
+import Testing
+
+@testable import Holdfast
+
+@Suite("Importing the records of another file")
+struct ImportTests {
+  /// Another program's file, which goes with the test.
+  private final class OtherFile: Sendable {
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("other-\(UUID().uuidString).db")
+      .path
+
+    init(_ statements: [String]) throws {
+      let connection = try SQLiteConnection(path: path)
+      for statement in statements { try connection.run(statement) }
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+  }
+
+  private static let tables = [
+    "CREATE TABLE lists(id INTEGER PRIMARY KEY, title TEXT)",
+    "CREATE TABLE items(id INTEGER PRIMARY KEY, listID INTEGER, title TEXT, done INTEGER, afterId INTEGER, colour TEXT)",
+    "INSERT INTO lists VALUES (1, 'Groceries'), (2, 'Work')",
+    "INSERT INTO items VALUES (1, 1, 'Milk', 1, 2, 'white'), (2, 1, 'Bread', 0, NULL, NULL), (3, 2, 'Report', 0, 1, NULL)",
+  ]
+
+  private func titles(_ device: Fixture) async throws -> [String] {
+    try await device.store.read { try $0.fetch(String.self, "SELECT title FROM items ORDER BY title") }
+  }
+
+  @Test("records come with their references, whatever their order; what the schema does not have is named")
+  func whole() async throws {
+    let device = try Fixture()
+    let file = try OtherFile(Self.tables)
+    let report = try await device.store.importRecords(from: file.path, namespace: "ann")
+    #expect(report.created == 5)
+    #expect(report.problems.isEmpty)
+    #expect(report.ignored == ["items.colour"])
+    let rows = try await device.store.read {
+      try $0.rows(
+        "SELECT items.title, lists.title, before.title, items.done FROM items JOIN lists ON lists.id = items.list_id LEFT JOIN items AS before ON before.id = items.after_id ORDER BY items.title"
+      ).rows
+    }
+    #expect(
+      rows == [
+        ["Bread", "Groceries", nil, 0], ["Milk", "Groceries", "Bread", 1], ["Report", "Work", "Milk", 0],
+      ])
+  }
+
+  @Test("an import that is repeated writes nothing, and what the app changed since stays (I3)")
+  func repeated() async throws {
+    let device = try Fixture()
+    let file = try OtherFile(Self.tables)
+    try await device.store.importRecords(from: file.path, namespace: "ann")
+    try await device.store.write {
+      try $0.execute("UPDATE items SET title = 'Oat milk' WHERE title = 'Milk'")
+    }
+    let waiting = try await device.store.waitingOperations()
+    let report = try await device.store.importRecords(from: file.path, namespace: "ann")
+    #expect(report.kept == 5)
+    #expect(report.created + report.updated == 0)
+    #expect(try await device.store.waitingOperations() == waiting)
+    #expect(try await titles(device) == ["Bread", "Oat milk", "Report"])
+  }
+
+  @Test("an import that updates writes the columns that differ, and no others")
+  func updating() async throws {
+    let device = try Fixture()
+    let file = try OtherFile(Self.tables)
+    try await device.store.importRecords(from: file.path, namespace: "ann")
+    let connection = try SQLiteConnection(path: file.path)
+    try connection.run("UPDATE items SET title = 'Soy milk' WHERE id = 1")
+    let report = try await device.store.importRecords(from: file.path, namespace: "ann", updating: true)
+    #expect(report.updated == 1)
+    #expect(report.kept == 4)
+    #expect(try await titles(device) == ["Bread", "Report", "Soy milk"])
+  }
+
+  @Test("two devices give a record one id, two namespaces different ones (I7)")
+  func ids() async throws {
+    let devices = [try Fixture(), try Fixture(), try Fixture()]
+    let file = try OtherFile(Self.tables)
+    var ids: [[String]] = []
+    for (device, namespace) in zip(devices, ["ann", "ann", "bob"]) {
+      try await device.store.importRecords(from: file.path, namespace: namespace)
+      ids.append(
+        try await device.store.read { try $0.fetch(String.self, "SELECT id FROM items ORDER BY title") })
+    }
+    #expect(ids[0] == ids[1])
+    #expect(TextSet(ids[0]).isDisjoint(with: ids[2]))
+  }
+
+  @Test("a key that is a UUID stays the id, as text and as bytes")
+  func keptKeys() async throws {
+    let device = try Fixture()
+    let file = try OtherFile([
+      "CREATE TABLE lists(uuid TEXT PRIMARY KEY, title TEXT)",
+      "CREATE TABLE items(id TEXT PRIMARY KEY, list_id BLOB, title TEXT)",
+      "INSERT INTO lists VALUES ('6BA7B810-9DAD-41D1-80B4-00C04FD430C8', 'Groceries')",
+      "INSERT INTO items VALUES ('6ba7b811-9dad-41d1-80b4-00c04fd430c8', x'6ba7b8109dad41d180b400c04fd430c8', 'Milk')",
+    ])
+    #expect(try await device.store.importRecords(from: file.path, namespace: "ann").created == 2)
+    let row = try await device.store.read { try $0.rows("SELECT id, list_id FROM items").rows.first }
+    #expect(
+      row == ["6ba7b811-9dad-41d1-80b4-00c04fd430c8", "6ba7b810-9dad-41d1-80b4-00c04fd430c8"])
+  }
+
+  @Test("what the schema forbids is left out with its reason, and all others come (I12)")
+  func problems() async throws {
+    let device = try Fixture()
+    let file = try OtherFile(
+      Self.tables + [
+        "INSERT INTO lists VALUES (3, NULL), (4, '\(String(repeating: "x", count: 201))')",
+        "INSERT INTO items VALUES (4, 9, 'Lost', 0, NULL, NULL), (5, 1, 'Bread', 0, NULL, NULL), (6, 2, 'Odd', 7, 99, NULL)",
+      ])
+    let report = try await device.store.importRecords(from: file.path, namespace: "ann")
+    #expect(report.created == 6)
+    let left = report.problems.filter { $0.isLeftOut }.map { "\($0.table) \($0.key)" }
+    #expect(left.sorted() == ["items 4", "items 5", "lists 3", "lists 4"])
+    let incomplete = report.problems.filter { !$0.isLeftOut }.map { "\($0.table) \($0.key)" }
+    #expect(incomplete == ["items 6", "items 6"])
+    #expect(try await titles(device) == ["Bread", "Milk", "Odd", "Report"])
+  }
+
+  @Test("numbers decide the order of a list; the ends of a circle of references come without one of them")
+  func ordered() async throws {
+    let schema = try SyncSchema(
+      name: "test",
+      tables: [
+        TableSchema(
+          "steps", zone: .user,
+          columns: [
+            ColumnSchema("title", .text), ColumnSchema("position", .position, required: true),
+            ColumnSchema("next_id", .reference, reference: Reference(to: "steps", onDelete: .setNull)),
+          ])
+      ])
+    let device = try Fixture(schema: schema)
+    let file = try OtherFile([
+      "CREATE TABLE steps(id INTEGER PRIMARY KEY, title TEXT, position REAL, next_id INTEGER)",
+      "INSERT INTO steps VALUES (1, 'c', 3, 2), (2, 'a', 0.5, 1), (3, 'b', 1, 3), (4, 'd', NULL, NULL)",
+    ])
+    let report = try await device.store.importRecords(from: file.path, namespace: "ann")
+    #expect(report.created == 4)
+    #expect(report.problems.count == 1)
+    let titles = try await device.store.read {
+      try $0.fetch(String.self, "SELECT title FROM steps ORDER BY position, id")
+    }
+    #expect(titles == ["a", "b", "c", "d"])
+  }
+
+  @Test("a view gives tables and columns other names; without an id it is refused")
+  func views() async throws {
+    let device = try Fixture()
+    let file = try OtherFile([
+      "CREATE TABLE ZLIST(Z_PK INTEGER PRIMARY KEY, ZTITLE TEXT)",
+      "INSERT INTO ZLIST VALUES (1, 'Groceries')",
+      "CREATE VIEW lists AS SELECT Z_PK AS id, ZTITLE AS title FROM ZLIST",
+    ])
+    #expect(try await device.store.importRecords(from: file.path, namespace: "ann").created == 1)
+    let connection = try SQLiteConnection(path: file.path)
+    try connection.run("DROP VIEW lists")
+    try connection.run("CREATE VIEW lists AS SELECT ZTITLE AS title FROM ZLIST")
+    await #expect(throws: StoreError.self) {
+      try await device.store.importRecords(from: file.path, namespace: "ann")
+    }
+  }
+
+  @Test(
+    "values of other databases take the form of their column, or none",
+    arguments: [
+      (.timestamp, "2026-01-02 10:00:00.5", "2026-01-02T10:00:00.500Z"),
+      (.timestamp, "2026-01-02", "2026-01-02T00:00:00.000Z"),
+      (.timestamp, "2026-01-02T10:00:00+02:00", "2026-01-02T08:00:00.000Z"),
+      (.timestamp, "2026-01-02T10:00:00.1234567Z", "2026-01-02T10:00:00.123Z"),
+      (.timestamp, 1, "1970-01-01T00:00:01.000Z"), (.timestamp, 0.25, "1970-01-01T00:00:00.250Z"),
+      (.timestamp, "2026-02-30", nil), (.timestamp, "yesterday", nil), (.timestamp, .real(1e300), nil),
+      (.boolean, 1, 1), (.boolean, "true", 1), (.boolean, 2, nil), (.integer, 3.0, 3), (.integer, 3.5, nil),
+      (.integer, "12", 12), (.real, 3, 3.0), (.real, "nan", nil), (.text, 5, "5"),
+      (.text, .blob([104, 105]), "aGk="), (.json, "{ \"a\": 1 }", "{\"a\":1}"), (.json, "{", nil),
+      (.json, .blob([1]), nil),
+    ] as [(ColumnType, SQLiteValue, SQLiteValue?)])
+  func values(_ type: ColumnType, _ value: SQLiteValue, _ stored: SQLiteValue?) {
+    #expect(ImportedValue.convert(value, for: ColumnSchema("c", type)) == stored)
+  }
+
+  @Test(
+    "names are matched in the form of a schema",
+    arguments: [
+      ("listID", "list_id"), ("ListItem", "list_item"), ("URLPath", "url_path"), ("Z_PK", "z_pk"),
+      ("a1B", "a1_b"),
+    ])
+  func names(_ name: String, _ plain: String) {
+    #expect(ImportedName.snakeCase(name) == plain)
+  }
+}
