@@ -6,7 +6,7 @@ QUICK_BUILD = --scratch-path .build/demo --disable-index-store -debug-info-forma
 FORMATTED = $(wildcard Sources Plugins Tests Examples Snippets Package.swift)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-cluster test sim sim-soak bench conformance faults lint format
+.PHONY: help setup demo demo-cluster test vectors sim sim-soak bench conformance faults lint format
 
 help: ## show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,10 @@ demo-cluster: setup ## three nodes on PostgreSQL, 200 devices, kills and restart
 test: lint ## run all tests, on SQLite and on PostgreSQL; FILTER=NAME runs those with the name
 	@Scripts/setup.sh pgbouncer nginx haproxy
 	@Scripts/test.sh $(FILTER)
+
+vectors: setup ## write Tests/Vectors again, with which clients in other languages are tested
+	swift build --build-tests
+	HOLDFAST_WRITE_VECTORS=1 .build/debug/holdfastPackageTests.xctest --testing-library swift-testing --filter 'HoldfastCoreTests\.VectorTests'
 
 sim: setup ## simulate one run, with all that happens: SEED=N STEPS=N; KEEP=N,N leaves out all other commands; WIDE=yes restores the server too, and renames
 	swift build -c release --product simulate

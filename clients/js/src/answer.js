@@ -1,0 +1,54 @@
+// Reading the answer of a sync request. Pure. docs/PROTOCOL.md, section 3.
+
+import { parse, plain } from "./json.js";
+import { fromWire } from "./values.js";
+
+/**
+ * The answer, with the changes of its parts as `{table, id, rev, deleted, columns}`; columns are their text.
+ *
+ * @throws SyntaxError when it is no answer.
+ */
+export function parseAnswer(body) {
+  const isColumns = (path) => path.length === 5 && path[0] === "zones" && path[2] === "changes" && path[4] === "columns";
+  const root = parse(body, { isRaw: isColumns });
+  if (!(root instanceof Map) || typeof root.get("confirmed") !== "number" || !Array.isArray(root.get("zones"))) {
+    throw new SyntaxError("The server's answer is no answer of a sync.");
+  }
+  const zones = root.get("zones").map((part) => {
+    const changes = (part.get("changes") ?? []).map((change) => ({
+      table: change.get("table"), id: change.get("id"), rev: change.get("rev"), deleted: change.get("deleted") === true,
+      columns: change.get("columns")?.text ?? null,
+    }));
+    const members = plain(new Map([...part].filter(([name]) => name !== "changes")));
+    return { ...members, changes };
+  });
+  const members = plain(new Map([...root].filter(([name]) => name !== "zones")));
+  return { refused: [], lost: [], prove: [], awaiting_recovery: [], resend: false, ...members, zones };
+}
+
+/** The columns of a change, in the kept form; a column that this schema lacks is left out, one that did not come has its default. */
+export function columnsOf(table, text, renamed) {
+  const raw = parse(text, { isRaw: (path) => path.length === 1 });
+  const columns = {};
+  for (const column of table.columns.values()) columns[column.name] = column.default;
+  for (const [name, value] of raw) {
+    const column = table.column(name) ?? table.columns.get(formerOf(table, name, renamed));
+    if (!column) continue;
+    columns[column.name] = fromWire(column, column.type === "json" ? value : parse(value.text));
+  }
+  return columns;
+}
+
+/** The name that a column has here, of one that the server has renamed. */
+function formerOf(table, name, renamed) {
+  const former = renamed?.columns?.[table.name]?.[name] ?? [];
+  return former.find((was) => table.columns.has(was));
+}
+
+/** The table here of a name of the server's. */
+export function tableOf(schema, name, renamed) {
+  const table = schema.called(name);
+  if (table) return table;
+  const former = (renamed?.tables?.[name] ?? []).find((was) => schema.tables.has(was));
+  return former && schema.tables.get(former);
+}

@@ -1,0 +1,261 @@
+// Applying the answer of the server, in one transaction. docs/PROTOCOL.md, section 6.3.
+
+import { columnsOf, tableOf } from "./answer.js";
+import { Histories } from "./history.js";
+import { sealedOperation } from "./operations.js";
+import { Quarantine } from "./quarantine.js";
+import { awaitMissing } from "./sessions.js";
+import { numberKey } from "./state.js";
+import { laterStamp, stampOf } from "./time.js";
+import { newZone, Zones } from "./zones.js";
+
+/** The answer is to an identity that was replaced, or before answers that another tab has applied. */
+export class Outdated extends Error {}
+
+/** The device's own history is another than the server's: it is a copy. */
+export class Diverged extends Error {}
+
+/**
+ * Applies an answer.
+ *
+ * @param request the prepared request that it answers.
+ * @param now milliseconds since 1970.
+ * @returns `{hasMore, quarantined, changes, remaining, wait}`
+ * @throws Outdated, Diverged; then nothing of the answer is to be kept.
+ */
+export function applyAnswer(draft, schema, answer, request, now) {
+  return new Applying(draft, schema, answer, request, now).run();
+}
+
+class Applying {
+  constructor(draft, schema, answer, request, now) {
+    Object.assign(this, { draft, schema, answer, request, now });
+    this.histories = new Histories(draft, schema);
+    this.zones = new Zones(draft, schema);
+    this.quarantine = new Quarantine(draft, schema);
+    this.applied = { hasMore: false, quarantined: 0, changes: 0, remaining: 0, wait: null };
+    /** Tombstones, which are applied when all records have come: a record may have moved to another zone of this answer. */
+    this.deleted = [];
+    this.lost = [];
+  }
+
+  run() {
+    const { answer, draft, request, zones } = this;
+    const { device } = draft;
+    if (device.device !== request.device || device.session !== request.session) throw new Outdated();
+    const created = answer.confirmed >= device.confirmed ? this.settleChangeSets() : [];
+    zones.noteSent(request.acks);
+    for (const part of answer.zones) this.applyPart(part);
+    this.removeDeleted();
+    this.keepLost();
+    for (const zone of answer.lost) this.lose(zone);
+    awaitMissing(draft, zones, created);
+    this.keepProofs();
+    this.histories.settle();
+    this.histories.removeOrphans();
+    this.advance();
+    if (!answer.resend) zones.noteResets(new Set(answer.zones.filter((part) => part.reset).map((part) => part.zone)));
+    this.applied.hasMore = this.applied.hasMore || answer.resend || this.isMoreToExchange();
+    this.applied.wait = zones.wait(this.now);
+    return this.applied;
+  }
+
+  // Steps 3 and 4.
+
+  settleChangeSets() {
+    const { answer, draft } = this;
+    const { device } = draft;
+    const outbox = draft.sorted("outbox");
+    const own = answer.confirmed === device.confirmed
+      ? device.confirmedChain : outbox.find((set) => set.last === answer.confirmed)?.chain;
+    if (own !== answer.chain) throw new Diverged();
+    const refused = answer.refused.map((refusal) => ({ refusal, set: outbox.find((set) => set.first === refusal.first) }))
+      .filter(({ set }) => set);
+    this.histories.rollBack(new Set(refused.map(({ set }) => set.key)));
+    for (const { refusal, set } of refused) {
+      this.quarantine.add(set.body, Math.max(0, refusal.operation - refusal.first), refusal.problem, this.now);
+      draft.delete("outbox", numberKey(set.key));
+      this.applied.quarantined += 1;
+    }
+    const confirmed = outbox.filter((set) => set.last <= answer.confirmed);
+    const created = this.histories.confirm(new Set(confirmed.map((set) => set.key)));
+    for (const set of confirmed) draft.delete("outbox", numberKey(set.key));
+    draft.device = { ...draft.device, confirmed: answer.confirmed, confirmedChain: answer.chain };
+    return created;
+  }
+
+  // Step 5.
+
+  applyPart(part) {
+    const { zones, applied } = this;
+    if (part.reset) {
+      // Also of a zone that is not here: the server waits to hear so.
+      if (!zones.mayReset(part.zone, this.now)) return;
+      zones.begin(part.zone, part.restored ? "restored" : "replaced");
+      applied.hasMore = true;
+      return;
+    }
+    const known = zones.get(part.zone) ?? newZone;
+    if (known.ack !== part.from) {
+      applied.hasMore = true;
+      return;
+    }
+    applied.changes += part.count;
+    applied.remaining += part.remaining;
+    if (part.more) {
+      applied.hasMore = true;
+      // A zone for which the answer had no room has the token of before.
+      if (part.to === part.from) return;
+      zones.put(part.zone, { ...known, role: part.role, ack: part.to, sent: false });
+      zones.stage(part.zone, part.changes);
+      return;
+    }
+    this.applyWhole(part, known);
+  }
+
+  applyWhole(part, known) {
+    const pages = this.zones.pages(part.zone);
+    if (pages.length === 0 && part.from !== "" && part.from !== known.token) {
+      this.zones.begin(part.zone);
+      this.applied.hasMore = true;
+      return;
+    }
+    const isCopy = known.resync !== null || known.token === "";
+    const session = { zone: part.zone, seen: isCopy ? new Set() : null, isRestored: known.resync === "restored", role: part.role };
+    for (const page of pages) this.applyChanges(page.changes, session);
+    this.applyChanges(part.changes, session);
+    if (isCopy) this.removeUnseen(session);
+    this.zones.dropPages(part.zone);
+    this.zones.put(part.zone, { ...known, role: part.role, token: part.to, ack: part.to, sent: false, resync: null });
+  }
+
+  applyChanges(changes, session) {
+    for (const change of changes) {
+      const table = tableOf(this.schema, change.table, this.answer.renamed);
+      if (!table) continue;
+      if (change.deleted) this.deleted.push({ table: table.name, id: change.id, zone: session.zone, rev: change.rev });
+      else this.applyRecord(table, change, session);
+    }
+  }
+
+  applyRecord(table, change, session) {
+    session.seen?.add(`${table.name}/${change.id}`);
+    const here = this.draft.serverRecord(table.name, change.id);
+    // A page that waited is older than what another zone has brought since.
+    if (here && here.zone !== session.zone && here.rev > change.rev && !this.zones.get(here.zone)?.resync) return;
+    const columns = columnsOf(table, change.columns, this.answer.renamed);
+    const record = { id: change.id, zone: session.zone, rev: change.rev, columns };
+    if (session.isRestored && here && here.zone === session.zone && here.rev > change.rev) this.noteLost(table, here, record);
+    if (this.draft.dirty(table.name, change.id)) this.histories.rebase(table.name, change.id, record);
+    else this.draft.putRecord(table.name, record);
+  }
+
+  /** Removes what tombstones name: a copy that is in another zone by now, or is a later life of the record, stays. */
+  removeDeleted() {
+    for (const { table, id, zone, rev } of this.deleted) {
+      const server = this.draft.serverRecord(table, id);
+      if (!server || !(server.zone === zone || server.rev === 0) || server.rev > rev) continue;
+      this.histories.rebase(table, id, null);
+    }
+  }
+
+  /** After a zone came from its beginning: notes for removal the server's records that did not come. */
+  removeUnseen(session) {
+    const notes = (table, record) => {
+      if (!record || record.zone !== session.zone || session.seen.has(`${table.name}/${record.id}`)) return;
+      if (session.isRestored && record.rev > 0 && !this.isDeletedHere(table.name, record.id)) this.noteLost(table, record, null);
+      this.deleted.push({ table: table.name, id: record.id, zone: session.zone, rev: Infinity });
+    };
+    for (const table of this.schema.tables.values()) {
+      for (const record of this.draft.records(table.name)) notes(table, this.draft.serverRecord(table.name, record.id));
+    }
+    // Records that are deleted here, and the server's are not shown.
+    for (const { table, id, server } of this.histories.dirty()) {
+      if (!this.draft.record(table, id)) notes(this.schema.table(table), server);
+    }
+  }
+
+  isDeletedHere(table, id) {
+    return this.deleted.some((deleted) => deleted.table === table && deleted.id === id);
+  }
+
+  // What a restored server has lost. docs/RESTORING.md, section 4.
+
+  noteLost(table, here, record) {
+    if (table.rule === "built-in") return;
+    const names = Object.keys(here.columns).filter((name) => !record || here.columns[name] !== record.columns[name]);
+    if (names.length === 0) return;
+    const values = (record) => new Map(names.map((name) => [name, record.columns[name] ?? null]));
+    this.lost.push({
+      op: record ? "update" : "create", table, id: here.id, rev: record?.rev ?? 0, columns: values(here),
+      base: record ? values(record) : new Map(),
+    });
+  }
+
+  keepLost() {
+    if (this.lost.length === 0) return;
+    const at = stampOf(this.now);
+    this.quarantine.keepLost(this.lost, (operation) => sealedOperation({ ...operation, at }), this.now);
+    this.applied.quarantined += Math.ceil(this.lost.length / 1000);
+  }
+
+  keepProofs() {
+    const { answer, draft, zones } = this;
+    const proofs = Object.entries(answer.proofs ?? {});
+    for (const [name, proof] of proofs) {
+      const zone = zones.get(name);
+      if (zone && zone.ack !== null) zones.put(name, { ...zone, proof });
+    }
+    const asked = answer.prove.filter((zone) => !this.request.claims.includes(zone));
+    draft.device = {
+      ...draft.device, proof: answer.proof ?? draft.device.proof, prove: answer.resend ? draft.device.prove : asked,
+      awaiting: answer.resend ? draft.device.awaiting : answer.awaiting_recovery.map(({ zone }) => zone),
+    };
+    if (asked.length > 0) this.applied.hasMore = true;
+  }
+
+  // Step 6.
+
+  /** Removes a zone that this device may no longer read. Unsent edits stay in the outbox; the server refuses them by name. */
+  lose(zone) {
+    loseZone(this.draft, this.schema, zone);
+  }
+
+  // Step 7.
+
+  advance() {
+    const { answer, draft } = this;
+    const { device } = draft;
+    draft.device = {
+      ...device, clock: laterStamp(device.clock, answer.clock), lastServerClock: laterStamp(device.lastServerClock, answer.clock),
+      resend: answer.resend, serverSchema: answer.schema ?? device.serverSchema,
+    };
+    const isOtherSchema = device.serverSchema !== null && answer.schema !== undefined && answer.schema !== device.serverSchema;
+    this.applied.isOtherSchema = isOtherSchema;
+  }
+
+  isMoreToExchange() {
+    if (!this.draft.isEmpty("outbox")) return true;
+    return this.zones.all().some(([name, zone]) => {
+      if (!zone.sent && (zone.ack === null || zone.ack === "")) return true;
+      return zone.reset?.until == null && this.zones.pages(name).length > 0;
+    });
+  }
+}
+
+/** Removes the records of a zone. */
+export function loseZone(draft, schema, zone) {
+  const histories = new Histories(draft, schema);
+  const zones = new Zones(draft, schema);
+  for (const table of schema.tables.values()) {
+    for (const record of [...draft.records(table.name)]) {
+      if (record.zone !== zone) continue;
+      const dirty = draft.dirty(table.name, record.id);
+      histories.rebase(table.name, record.id, null);
+      const create = dirty && [...dirty.steps].reverse().find(({ kind }) => kind === "create");
+      if (create) histories.add(table.name, record.id, { set: create.set, kind: "hidden" });
+    }
+  }
+  for (const dirty of [...histories.dirty()]) if (dirty.server?.zone === zone) histories.rebase(dirty.table, dirty.id, null);
+  zones.leave(zone);
+}

@@ -1,0 +1,408 @@
+// The sync engine: performs what the state machines decide. docs/PROTOCOL.md, sections 6.2 to 6.6.
+
+import { parseAnswer } from "./answer.js";
+import { applyAnswer, Diverged, Outdated } from "./applying.js";
+import { EventParser } from "./event-parser.js";
+import { parse, plain, write } from "./json.js";
+import { isProblem, problemOf } from "./quarantine.js";
+import { isCurrent, prepareRequest, quarantineOldest } from "./requests.js";
+import { adopt } from "./sessions.js";
+import { EventStreamMachine, SyncMachine } from "./sync-machine.js";
+import { Transaction } from "./transaction.js";
+
+/** A request of an account or of sharing that the server refused. */
+export class ServerError extends Error {
+  name = "ServerError";
+
+  constructor(problem) {
+    super(problem.detail ?? problem.title ?? problem.code);
+    this.code = problem.code;
+    this.problem = problem;
+  }
+}
+
+/** The server can't be reached, or nobody is signed in. */
+export class SyncError extends Error {
+  name = "SyncError";
+
+  /** @param code `offline` or `signed-out` */
+  constructor(code, message) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Keeps a store and a server in step. */
+export class SyncEngine {
+  /**
+   * @param options `store`, `transport`, `app` (what the server is told, such as `"jot-web 1.0"`), `usesCookie` (whether the browser keeps the token in a
+   *   cookie), `streams` (whether to listen to the server's events) and `timers`.
+   */
+  constructor({ store, transport, app, usesCookie = false, streams = true, timers = globalThis }) {
+    Object.assign(this, { store, transport, app, usesCookie, timers });
+    this.canStream = streams;
+    this.machine = null;
+    this.waiters = [];
+    this.listeners = new Set();
+    /** `{state: "signedOut" | "idle" | "syncing" | "offline", reason?}` */
+    this.status = { state: store.account.isSignedIn ? "idle" : "signedOut" };
+    this.observer = (kind) => this.observe(kind);
+    this.streamAttempt = 0;
+  }
+
+  /** Starts to sync by itself: now, after edits, and when the server has something new. */
+  start() {
+    if (this.machine) return;
+    const { random } = this.store.environment;
+    this.machine = new SyncMachine(this.store.account.isSignedIn, random);
+    this.eventMachine = new EventStreamMachine(random);
+    this.store.observers.add(this.observer);
+    this.run({ type: "launched" });
+    this.followStream();
+  }
+
+  /** Ends what runs. Requests that are under way are answered, but nothing follows. */
+  stop() {
+    if (!this.machine) return;
+    this.runStream({ type: "stop" });
+    this.timers.clearTimeout(this.timer);
+    this.store.observers.delete(this.observer);
+    this.machine = null;
+    this.finish({ kind: "later", reason: "The engine was stopped." });
+  }
+
+  /**
+   * Syncs until there is nothing left to exchange.
+   *
+   * @throws SyncError when that is not possible now; nothing is lost.
+   */
+  sync() {
+    const isAlone = !this.machine;
+    if (isAlone) this.machine = new SyncMachine(this.store.account.isSignedIn, this.store.environment.random);
+    const end = new Promise((resolve, reject) => this.waiters.push({ resolve, reject }));
+    this.run({ type: "syncNow" });
+    return isAlone ? end.finally(() => {
+      this.timers.clearTimeout(this.timer);
+      this.machine = null;
+    }) : end;
+  }
+
+  /** The network is there again. */
+  reachable() {
+    this.run({ type: "reachable" });
+    this.runStream({ type: "reachable" });
+  }
+
+  /** Calls `listener` with the status, now and whenever it changes. @returns a function that ends it. */
+  onStatus(listener) {
+    this.listeners.add(listener);
+    listener(this.status);
+    return () => this.listeners.delete(listener);
+  }
+
+  publish(status) {
+    this.status = status;
+    for (const listener of [...this.listeners]) listener(status);
+  }
+
+  observe(kind) {
+    if (kind === "written") this.run({ type: "edited" });
+    // Another tab has signed in or out, or has written.
+    if (kind === "read") {
+      const { isSignedIn } = this.store.account;
+      if (isSignedIn && this.machine?.state === "signedOut") this.signedIn();
+      else if (!isSignedIn && this.machine?.state !== "signedOut") this.run({ type: "signedOut" });
+      else if (this.store.waitingOperations > 0) this.run({ type: "edited" });
+    }
+  }
+
+  // The account.
+
+  /** Makes an account, and signs in. @throws ServerError */
+  signUp(name, password, device = "browser") {
+    return this.beginSession("v1/accounts", { name, password, device: { name: device } });
+  }
+
+  /** Signs in; as the device that this one was before, where it was one. @throws ServerError */
+  signIn(name, password, device = "browser") {
+    const { device: id, session, userName } = this.device;
+    const known = id && userName === name ? { id, session } : {};
+    return this.beginSession("v1/sessions", { name, password, device: { name: device, ...known } });
+  }
+
+  /** Signs in with a JWT of the server's identity provider. @throws ServerError */
+  signInWithToken(token, device = "browser") {
+    const { device: id, session } = this.device;
+    return this.beginSession("v1/sessions", { token, device: { name: device, ...(id ? { id, session } : {}) } });
+  }
+
+  async beginSession(path, body) {
+    const answer = await this.transport.request({ method: "POST", path, body: write(body), session: { usesCookie: this.usesCookie } });
+    if (answer.status >= 300) throw new ServerError(problemOf(answer.body, answer.status));
+    await this.adopt(answer.body);
+    this.signedIn();
+  }
+
+  async adopt(body) {
+    const session = plain(parse(body));
+    await this.store.transact((draft) => adopt(draft, this.store.schema, session, this.usesCookie, this.store.environment.now()));
+  }
+
+  signedIn() {
+    this.run({ type: "signedIn" });
+    if (this.machine?.state !== "syncing") this.publish({ state: "idle" });
+    this.followStream();
+  }
+
+  /**
+   * Signs out. The data stays, unless `erases`; then edits that were not sent must be few enough to lose them knowingly: `force`.
+   *
+   * @throws RangeError when edits would be lost.
+   */
+  async signOut({ erases = false, force = false } = {}) {
+    const { store } = this;
+    const unsent = store.waitingOperations + store.quarantined().length;
+    if (erases && !force && unsent > 0) {
+      throw new RangeError(`${unsent} edits are not on the server. Sync first, or use force to lose them.`);
+    }
+    try {
+      await this.request("DELETE", "v1/sessions/current");
+    } catch (error) {
+      // Without a network the session ends by itself one day.
+      if (error instanceof ServerError && error.problem.status !== 401) throw error;
+    }
+    await store.transact((draft) => { draft.device = { ...draft.device, token: null, usesCookie: false }; });
+    if (erases) {
+      await store.storage.erase();
+      await store.catchUp();
+      await store.settleSchema();
+    }
+    this.run({ type: "signedOut" });
+    this.runStream({ type: "stop" });
+    this.publish({ state: "signedOut" });
+  }
+
+  get device() {
+    return this.store.reader().draft.device;
+  }
+
+  /**
+   * A request of REST or of sharing with this device's session: docs/SHARING.md, and docs/PROTOCOL.md, sections 2 and 9.
+   *
+   * @returns the answer as plain objects; null where it has no content.
+   * @throws ServerError; SyncError when the server can't be reached.
+   */
+  async request(method, path, body) {
+    let answer;
+    try {
+      answer = await this.transport.request({ method, path, body: body === undefined ? undefined : write(body), session: this.device });
+    } catch (error) {
+      throw new SyncError("offline", `The server can't be reached: ${error.message}`);
+    }
+    if (answer.status >= 300) throw new ServerError(problemOf(answer.body, answer.status));
+    return answer.body === "" ? null : plain(parse(answer.body));
+  }
+
+  // The machine.
+
+  run(event) {
+    for (const action of this.machine?.handle(event) ?? []) this.perform(action);
+  }
+
+  perform(action) {
+    switch (action.type) {
+      case "send":
+        this.send(action.limit);
+        break;
+      case "identify":
+        this.identify();
+        break;
+      case "quarantineOldest": {
+        // In the store's queue before the next request is made.
+        const { request, problem } = this.unacceptable;
+        const now = this.store.environment.now();
+        this.store.transact((draft) => quarantineOldest(draft, this.store.schema, request, problem, now)).catch(() => {});
+        break;
+      }
+      case "schedule":
+        this.timers.clearTimeout(this.timer);
+        this.timer = this.timers.setTimeout(() => this.run({ type: "timer" }), action.after);
+        break;
+      case "stopTimer":
+        this.timers.clearTimeout(this.timer);
+        break;
+      case "finish":
+        this.finish(action.failure);
+        break;
+      default: throw new TypeError(`No action ${action.type}.`);
+    }
+  }
+
+  finish(failure) {
+    const waiters = this.waiters.splice(0);
+    if (!failure) {
+      this.publish({ state: "idle" });
+      for (const { resolve } of waiters) resolve();
+      return;
+    }
+    const error = failure.kind === "later"
+      ? new SyncError("offline", failure.reason) : new SyncError("signed-out", "Nobody is signed in. Sign in to sync; nothing on this device is lost.");
+    this.publish(failure.kind === "later" ? { state: "offline", reason: failure.reason } : { state: "signedOut" });
+    for (const { reject } of waiters) reject(error);
+  }
+
+  async send(limit) {
+    this.publish({ state: "syncing" });
+    const event = await this.roundTrip(limit).catch((error) => ({ type: "failed", failure: { kind: "later", reason: error.message } }));
+    this.run(event);
+  }
+
+  async roundTrip(limit) {
+    // In turn with the transactions before it.
+    const request = await this.store.transact((draft) => prepareRequest(draft, this.store.schema, limit, this.app));
+    if (!request) return { type: "failed", failure: { kind: "expired" } };
+    const answer = await this.transport.request({ method: "POST", path: "v1/sync", body: request.body, session: request });
+    if (answer.status === 200) return this.apply(answer.body, request);
+    const failure = this.failureOf(answer, request);
+    if (failure.kind === "expired" || failure.kind === "diverged") {
+      await this.store.catchUp();
+      if (!isCurrent(this.store.reader().draft, request)) return { type: "answered", hasMore: true, items: 0 };
+      if (failure.kind === "expired") await this.forgetToken(request);
+    }
+    return { type: "failed", failure };
+  }
+
+  async apply(body, request) {
+    const answer = parseAnswer(body);
+    const now = this.store.environment.now();
+    try {
+      const applied = await this.store.transact((draft) => applyAnswer(draft, this.store.schema, answer, request, now));
+      if (applied.isOtherSchema) applied.hasMore = await this.resendUnknown() || applied.hasMore;
+      return { type: "answered", hasMore: applied.hasMore, wait: applied.wait, items: request.items };
+    } catch (error) {
+      if (error instanceof Outdated) return { type: "answered", hasMore: true, items: 0 };
+      if (error instanceof Diverged) return { type: "failed", failure: { kind: "diverged" } };
+      throw error;
+    }
+  }
+
+  /** The session has ended: this tab and the others know it. */
+  forgetToken(request) {
+    return this.store.transact((draft) => {
+      const { device } = draft;
+      if (device.session === request.session) draft.device = { ...device, token: null, usesCookie: false };
+    });
+  }
+
+  /** Sends again what the server did not know, now that it has another schema. docs/SCHEMA-CHANGES.md, section 3. */
+  async resendUnknown() {
+    const sets = this.store.quarantined().filter(({ problem, because }) =>
+      because === null && ["unknown-table", "unknown-column"].includes(problem.code));
+    for (const { number } of sets) {
+      await this.store.transact((draft) => {
+        const transaction = new Transaction(draft, this.store.schema, this.store.environment);
+        transaction.resend(number);
+        transaction.end();
+      }).catch(() => {});
+    }
+    return sets.length > 0;
+  }
+
+  failureOf(answer, request) {
+    const isOurs = isProblem(answer.body);
+    const problem = problemOf(answer.body, answer.status);
+    if (answer.status === 401) return { kind: "expired" };
+    if (answer.status === 409 && problem.code === "device-diverged") return { kind: "diverged" };
+    const reason = problem.detail ?? problem.title;
+    // What has no problem of the server's may come from a proxy, and says nothing of the body; but for its size.
+    const isUnacceptable = answer.status === 413
+      || ([400, 422].includes(answer.status) && isOurs && problem.code !== "protocol-unsupported");
+    if (!isUnacceptable) return { kind: "later", reason, retryAfter: answer.retryAfter };
+    this.unacceptable = { request, problem };
+    return { kind: "unacceptable", items: request.items, isTooLarge: answer.status === 413, reason };
+  }
+
+  // A new identity for a copy.
+
+  async identify() {
+    try {
+      const before = this.device;
+      const answer = await this.transport.request({ method: "POST", path: "v1/devices", body: write({ name: "copy" }), session: before });
+      if (answer.status === 401) return this.run({ type: "failed", failure: { kind: "expired" } });
+      if (answer.status !== 201) {
+        const reason = `The server gave no new identity (${answer.status}).`;
+        return this.run({ type: "failed", failure: { kind: "later", reason, retryAfter: answer.retryAfter } });
+      }
+      if (this.device.session === before.session && this.device.device === before.device) await this.adopt(answer.body);
+      return this.run({ type: "identified" });
+    } catch (error) {
+      return this.run({ type: "failed", failure: { kind: "later", reason: error.message } });
+    }
+  }
+
+  // The stream of events.
+
+  followStream() {
+    if (!this.canStream || !this.machine) return;
+    this.runStream(this.store.account.isSignedIn ? { type: "start" } : { type: "stop" });
+  }
+
+  runStream(event) {
+    for (const action of this.eventMachine?.handle(event) ?? []) this.performStream(action);
+  }
+
+  performStream(action) {
+    switch (action.type) {
+      case "open":
+        this.openStream();
+        break;
+      case "close":
+        this.streamController?.abort();
+        this.streamAttempt += 1;
+        break;
+      case "schedule":
+        this.timers.clearTimeout(this.streamTimer);
+        this.streamTimer = this.timers.setTimeout(() => this.runStream({ type: "timer" }), action.after);
+        break;
+      case "stopTimer":
+        this.timers.clearTimeout(this.streamTimer);
+        break;
+      default: this.run(action.event);
+    }
+  }
+
+  async openStream() {
+    const attempt = this.streamAttempt += 1;
+    const controller = this.streamController = new AbortController();
+    const parser = new EventParser();
+    const isCurrent = () => attempt === this.streamAttempt;
+    const session = this.device;
+    let end = { status: 0, retryAfter: 0 };
+    try {
+      end = await this.transport.stream({
+        path: "v1/events", session, signal: controller.signal,
+        lastEventID: this.lastEvent?.session === session.session ? this.lastEvent.id : undefined,
+        onText: (text) => { if (isCurrent()) this.takeEvents(parser, text, session.session); },
+      });
+    } catch {
+      // As if it had ended.
+    }
+    if (!isCurrent()) return;
+    controller.abort();
+    if (end.status === 401) this.run({ type: "pushed" });
+    this.runStream({ type: "ended", retryAfter: end.retryAfter });
+  }
+
+  takeEvents(parser, text, session) {
+    const events = parser.add(text);
+    if (parser.lastEventID !== null) this.lastEvent = { session, id: parser.lastEventID };
+    if (parser.retry !== null) this.eventMachine.retryMilliseconds = parser.retry;
+    if (events.length === 0) this.runStream({ type: "received" });
+    for (const { type, data } of events) {
+      if (type === "hello") {
+        const { heartbeat_ms: heartbeat = 25_000, missed = true } = JSON.parse(data);
+        this.runStream({ type: "hello", heartbeat, hasMissed: missed });
+      } else this.runStream({ type: type === "zones" ? "moved" : type === "replaced" ? "replaced" : "received" });
+    }
+  }
+}

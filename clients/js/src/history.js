@@ -1,0 +1,193 @@
+// The unconfirmed edits of a record, as steps from the server's record to the one that the device shows. Pure. docs/PROTOCOL.md, section 6.4.
+//
+// A step is `{set, kind, …}`; `set` is the key of its change set.
+//
+// | kind | members | what it does |
+// | --- | --- | --- |
+// | create | zone, columns | the record begins |
+// | update | rev, columns, base, zone? | columns get values; the record may move to another zone |
+// | delete | | the record ends |
+// | hidden | | the record goes with another: it has no operation of its own |
+// | detached | columns | a reference loses its record, likewise |
+// | moved | zone | the record moves with the one above it, likewise |
+
+import { combined, combines } from "./merge.js";
+
+/** Takes steps from a record, or from null. */
+export function replay(table, record, steps) {
+  return steps.reduce((record, step) => taken(table, record, step), record);
+}
+
+function taken(table, record, step) {
+  switch (step.kind) {
+    case "create": return record ? mergedCreate(record, step) : { id: step.id, zone: step.zone, rev: 0, columns: step.columns };
+    case "delete":
+    case "hidden": return null;
+    case "moved": return record && { ...record, zone: step.zone };
+    case "detached": return record && { ...record, columns: { ...record.columns, ...step.columns } };
+    default: return record && updated(table, record, step);
+  }
+}
+
+/** A create finds a record: the server merges. A null of the create says nothing. */
+function mergedCreate(record, step) {
+  const columns = { ...record.columns };
+  for (const [name, value] of Object.entries(step.columns)) if (value !== null) columns[name] = value;
+  return { ...record, columns };
+}
+
+function updated(table, record, step) {
+  const columns = { ...record.columns };
+  for (const [name, value] of Object.entries(step.columns)) {
+    const policy = table.columns.get(name)?.merge;
+    const [here, base] = [columns[name] ?? null, step.base[name] ?? null];
+    const merge = combines(policy) && here !== base ? combined(policy, base, value, here, true) : null;
+    columns[name] = merge ? merge.value : value;
+  }
+  return { ...record, zone: step.zone ?? record.zone, columns };
+}
+
+/** Whether a step follows from what was done to another record. */
+function isConsequence(step) {
+  return step.kind === "hidden" || step.kind === "detached";
+}
+
+/** Edits of records in a draft. */
+export class Histories {
+  constructor(draft, schema) {
+    this.draft = draft;
+    this.schema = schema;
+  }
+
+  /** Adds a step to a record, and shows what comes of it. */
+  add(table, id, step) {
+    const dirty = this.draft.dirty(table, id) ?? { table, id, server: this.draft.record(table, id) ?? null, steps: [] };
+    this.keep({ ...dirty, steps: [...dirty.steps, step] });
+  }
+
+  /** Keeps a record's steps, and shows what comes of them. */
+  keep(dirty) {
+    const { table, id } = dirty;
+    const key = `${table}/${id}`;
+    if (dirty.steps.length === 0) this.draft.delete("dirty", key);
+    else this.draft.put("dirty", key, dirty);
+    const record = replay(this.schema.table(table), dirty.server, dirty.steps);
+    if (record) this.draft.putRecord(table, record);
+    else this.draft.deleteRecord(table, id);
+  }
+
+  /** The edited records of which a table is in the schema. */
+  * dirty() {
+    for (const [, dirty] of this.draft.entries("dirty")) if (this.schema.tables.has(dirty.table)) yield dirty;
+  }
+
+  /** The server's record is another: it takes its place under the edits. What followed from other records' edits is looked at again. */
+  rebase(table, id, server) {
+    const dirty = this.draft.dirty(table, id);
+    this.keep({ table, id, server, steps: (dirty?.steps ?? []).filter((step) => !isConsequence(step)) });
+  }
+
+  /** Rolls change sets back, all at once. @param sets their keys. */
+  rollBack(sets) {
+    for (const dirty of this.dirty()) {
+      const steps = dirty.steps.filter((step) => !sets.has(step.set));
+      if (steps.length < dirty.steps.length) this.keep({ ...dirty, steps });
+    }
+  }
+
+  /**
+   * Change sets are confirmed: until the server's records come, they are what the edits made of them.
+   *
+   * @returns the records that were created by it, `{table, id}`.
+   */
+  confirm(sets) {
+    const created = [];
+    for (const dirty of this.dirty()) {
+      const done = dirty.steps.filter((step) => sets.has(step.set));
+      if (done.length === 0) continue;
+      if (done.some((step) => step.kind === "create")) created.push(dirty);
+      const server = replay(this.schema.table(dirty.table), dirty.server, done);
+      this.keep({ ...dirty, server, steps: dirty.steps.filter((step) => !sets.has(step.set)) });
+    }
+    return created;
+  }
+
+  // References. docs/PROTOCOL.md, section 6.3, step 6.
+
+  /** Hides what is below records that are deleted here, and settles edits that refer to records that are gone. */
+  settle() {
+    for (let again = true; again;) {
+      again = false;
+      const children = this.childrenOfDeleted();
+      for (const [link, child, set] of children) again = this.hide(link, child, set) || again;
+      for (const dirty of [...this.dirty()]) again = this.settleOrphan(dirty) || again;
+    }
+  }
+
+  /** The records that are here, and refer to one that is deleted here. */
+  childrenOfDeleted() {
+    const deleted = new Map();
+    for (const dirty of this.dirty()) {
+      const step = [...dirty.steps].reverse().find(({ kind }) => kind === "delete" || kind === "hidden");
+      if (!step || this.draft.record(dirty.table, dirty.id)) continue;
+      deleted.set(`${dirty.table}/${dirty.id}`, step.set);
+    }
+    const found = [];
+    if (deleted.size === 0) return found;
+    for (const link of this.schema.links.filter((link) => link.isInZone)) {
+      if (![...deleted.keys()].some((key) => key.startsWith(`${link.target}/`))) continue;
+      for (const child of this.draft.records(link.table)) {
+        const set = deleted.get(`${link.target}/${child.columns[link.column]}`);
+        if (set !== undefined) found.push([link, child, set]);
+      }
+    }
+    return found;
+  }
+
+  hide(link, { id }, set) {
+    // What was created here is settled by its own change set.
+    const dirty = this.draft.dirty(link.table, id);
+    if (!this.draft.record(link.table, id) || dirty?.steps.some(({ kind }) => kind === "create")) return false;
+    const isDetached = link.onDelete === "set_null" && !link.required;
+    this.add(link.table, id, isDetached ? { set, kind: "detached", columns: { [link.column]: null } } : { set, kind: "hidden" });
+    return true;
+  }
+
+  settleOrphan({ table, id }) {
+    for (const link of this.schema.linksOf({ name: table }).filter((link) => link.isInZone)) {
+      const record = this.draft.record(table, id);
+      const target = record?.columns[link.column] ?? null;
+      if (target === null || this.draft.record(link.target, target)) continue;
+      const { steps } = this.draft.dirty(table, id);
+      const create = [...steps].reverse().find(({ kind }) => kind === "create");
+      if (create) {
+        this.add(table, id, { set: create.set, kind: "hidden" });
+        return true;
+      }
+      const update = [...steps].reverse().find(({ kind, columns }) => kind === "update" && link.column in columns);
+      if (!update || update.base[link.column] === target) continue;
+      this.add(table, id, { set: update.set, kind: "detached", columns: { [link.column]: update.base[link.column] ?? null } });
+      return true;
+    }
+    return false;
+  }
+
+  /**
+   * Removes copies of the server's records whose parent is not here: the server has removed or moved them too, and says so in a part that is
+   * still to come.
+   */
+  removeOrphans() {
+    for (let again = true; again;) {
+      again = false;
+      for (const link of this.schema.links.filter((link) => link.isInZone)) {
+        for (const record of [...this.draft.records(link.table)]) {
+          const target = record.columns[link.column] ?? null;
+          if (target === null || this.draft.record(link.target, target)) continue;
+          const server = link.required ? null : { ...record, columns: { ...record.columns, [link.column]: null } };
+          this.rebase(link.table, record.id, server);
+          again = true;
+        }
+      }
+    }
+  }
+}

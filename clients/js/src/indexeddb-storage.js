@@ -1,0 +1,102 @@
+// A storage in the browser's IndexedDB. Each commit is one transaction with `durability: "strict"`: what a write returned for survives the
+// end of the browser.
+
+const logLength = 100;
+const longestLogEntry = 2000;
+
+function done(request) {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+}
+
+function ended(transaction) {
+  return new Promise((resolve, reject) => {
+    transaction.oncomplete = () => resolve(true);
+    transaction.onabort = () => reject(transaction.error ?? new DOMException("The transaction was aborted.", "AbortError"));
+  });
+}
+
+/** Keeps entries in a database of this origin. */
+export class IndexedDBStorage {
+  /** @param name the database's name. */
+  constructor(name, factory = globalThis.indexedDB) {
+    this.name = name;
+    this.factory = factory;
+    this.database = null;
+    /** Called when another tab has to change the form of the database: this one is of an older version of the app. */
+    this.onReplaced = () => {};
+  }
+
+  async open() {
+    const request = this.factory.open(this.name, 1);
+    request.onupgradeneeded = () => {
+      for (const store of ["entries", "log", "meta"]) request.result.createObjectStore(store);
+    };
+    this.database = await done(request);
+    this.database.onversionchange = () => {
+      this.database.close();
+      this.onReplaced();
+    };
+  }
+
+  async close() {
+    this.database?.close();
+  }
+
+  async load() {
+    const transaction = this.database.transaction(["entries", "meta"], "readonly");
+    const [version, entries] = await Promise.all([
+      done(transaction.objectStore("meta").get("version")), done(transaction.objectStore("entries").getAll()),
+    ]);
+    return { version: version ?? 0, entries };
+  }
+
+  async changesSince(version) {
+    const transaction = this.database.transaction(["entries", "log", "meta"], "readonly");
+    const current = await done(transaction.objectStore("meta").get("version")) ?? 0;
+    if (current - version > logLength) return null;
+    const range = IDBKeyRange.bound(version, current, true, false);
+    const log = await done(transaction.objectStore("log").getAll(range));
+    if (log.length !== current - version || log.includes(null)) return null;
+    const keys = log.flat();
+    const store = transaction.objectStore("entries");
+    const entries = await Promise.all(keys.map(([name, key]) => done(store.get([name, key]))));
+    return { version: current, changes: keys.map(([name, key], index) => entries[index] ?? [name, key, undefined]) };
+  }
+
+  async commit(version, changes) {
+    const transaction = this.database.transaction(["entries", "log", "meta"], "readwrite", { durability: "strict" });
+    const end = ended(transaction);
+    end.catch(() => {});
+    const meta = transaction.objectStore("meta");
+    const current = await done(meta.get("version")) ?? 0;
+    if (current !== version) {
+      transaction.abort();
+      await end.catch(() => {});
+      return false;
+    }
+    const store = transaction.objectStore("entries");
+    for (const [name, key, entry] of changes) {
+      if (entry === undefined) store.delete([name, key]);
+      else store.put([name, key, entry], [name, key]);
+    }
+    const keys = changes.map(([name, key]) => [name, key]);
+    transaction.objectStore("log").put(keys.length > longestLogEntry ? null : keys, version + 1);
+    transaction.objectStore("log").delete(version + 1 - logLength);
+    meta.put(version + 1, "version");
+    return end;
+  }
+
+  async erase() {
+    const transaction = this.database.transaction(["entries", "log", "meta"], "readwrite", { durability: "strict" });
+    const end = ended(transaction);
+    const meta = transaction.objectStore("meta");
+    const version = await done(meta.get("version")) ?? 0;
+    transaction.objectStore("entries").clear();
+    transaction.objectStore("log").put(null, version + 1);
+    meta.put(version + 1, "version");
+    return end;
+  }
+}

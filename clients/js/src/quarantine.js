@@ -1,0 +1,151 @@
+// Refused change sets. docs/PROTOCOL.md, section 6.6.
+
+import { parse, plain } from "./json.js";
+import { numberKey } from "./state.js";
+import { fromWire } from "./values.js";
+import { combined } from "./merge.js";
+
+/** The operations of a sealed change set, with the values of their columns in the kept form. */
+export function operationsOf(body, schema) {
+  const raw = parse(body, { isRaw: (path) => path.length === 3 && (path[1] === "columns" || path[1] === "base") });
+  return raw.map((operation) => {
+    const table = schema.called(operation.get("table"));
+    const values = (name) => {
+      const members = {};
+      for (const [column, value] of operation.get(name) ?? []) {
+        const definition = table?.column(column);
+        if (!definition) continue;
+        members[definition.name] = definition.type === "json"
+          ? fromWire(definition, value) : fromWire(definition, parse(value.text));
+      }
+      return members;
+    };
+    const zone = operation.get("columns")?.get("zone");
+    return {
+      op: operation.get("op"), table: table?.name ?? operation.get("table"), id: operation.get("id"),
+      columns: values("columns"), base: values("base"),
+      zone: table?.name === "members" && zone ? parse(zone.text) : null,
+    };
+  });
+}
+
+/** The quarantine of a draft. */
+export class Quarantine {
+  constructor(draft, schema) {
+    this.draft = draft;
+    this.schema = schema;
+  }
+
+  all() {
+    return this.draft.sorted("quarantine");
+  }
+
+  /**
+   * Adds a change set whose edits are rolled back.
+   *
+   * @param operation the index of the operation at fault; -1 when it is none in particular.
+   * @param problem the problem document, as plain objects.
+   */
+  add(body, operation, problem, now) {
+    const isDependent = problem.code === "record-unknown" || problem.code === "reference-missing";
+    const because = isDependent ? this.reason(operationsOf(body, this.schema)) : null;
+    const { device } = this.draft;
+    const number = device.nextQuarantine;
+    this.draft.put("quarantine", numberKey(number), { number, at: now, operation, problem, body, because });
+    this.draft.device = { ...device, nextQuarantine: number + 1 };
+  }
+
+  /** The set that was to create what operations edit or refer to; null when there is none. */
+  reason(operations) {
+    const created = new Map();
+    for (const set of this.all()) {
+      for (const { op, table, id } of operationsOf(set.body, this.schema)) {
+        if (op === "create") created.set(`${table}/${id}`, set.because ?? set.number);
+      }
+    }
+    for (const { op, table, id, columns, zone } of operations) {
+      const keys = op === "create" ? [] : [`${table}/${id}`];
+      for (const link of this.schema.linksOf({ name: table })) keys.push(`${link.target}/${columns[link.column]}`);
+      if (zone) for (const { name, rule } of this.schema.tables.values()) if (rule === "root") keys.push(`${name}/${zone}`);
+      for (const key of keys) if (created.has(key)) return created.get(key);
+    }
+    return null;
+  }
+
+  /** Takes a set and its dependents out. @returns them, the set first. */
+  take(number) {
+    const sets = this.all().filter((set) => set.number === number || set.because === number);
+    if (!sets.some((set) => set.number === number)) throw new RangeError(`There is no change set ${number} in quarantine.`);
+    for (const set of sets) this.draft.delete("quarantine", numberKey(set.number));
+    return sets;
+  }
+
+  /**
+   * Writes the operations of a set and its dependents again, as edits of a transaction.
+   *
+   * @param amend given the set's operations, may change their `columns`; a column whose base it deletes gets its value as it is.
+   */
+  resend(number, transaction, amend = () => {}) {
+    const [first, ...dependents] = this.take(number);
+    const operations = operationsOf(first.body, this.schema);
+    amend(operations);
+    for (const set of dependents) operations.push(...operationsOf(set.body, this.schema));
+    for (const operation of operations) this.write(operation, transaction);
+  }
+
+  write({ op, table, id, columns, base, zone }, transaction) {
+    const here = this.draft.record(table, id);
+    if (op === "delete") {
+      if (here) transaction.delete(table, id);
+      return;
+    }
+    const values = {};
+    for (const [name, value] of Object.entries(columns)) {
+      if (op === "create" && here && value === null) continue;
+      const column = this.schema.table(table).columns.get(name);
+      const merge = here && name in base ? combined(column.merge, base[name], value, here.columns[name] ?? null, true) : null;
+      values[name] = merge ? merge.value : value;
+    }
+    if (here) return transaction.updateKept(table, id, values);
+    if (op !== "create") throw new RangeError(`The record ${id} of ${table} does not exist. Discard the change set.`);
+    return transaction.insertKept(table, id, values, zone);
+  }
+
+  /**
+   * Keeps records that a restored server has lost: people decide whether they are made again.
+   *
+   * @param operations `{op, table, id, columns, base}` in the kept form.
+   * @param seal writes an operation.
+   */
+  keepLost(operations, seal, now) {
+    const problem = {
+      code: "change-set-lost", status: 409,
+      title: "The server confirmed this change set, then was restored from an older backup",
+      detail: "Look at the current records. Resend the change set or discard it.",
+    };
+    for (let start = 0; start < operations.length; start += 1000) {
+      this.add(`[${operations.slice(start, start + 1000).map(seal).join(",")}]`, -1, problem, now);
+    }
+  }
+}
+
+/** A problem document as plain objects; one of the status where the body is none. */
+export function problemOf(body, status) {
+  try {
+    const problem = plain(parse(body));
+    if (typeof problem.code === "string") return problem;
+  } catch {
+    // Of a proxy, perhaps.
+  }
+  return { code: status === 413 ? "body-too-large" : "invalid-request", status, title: `The server answered with status ${status}.` };
+}
+
+/** Whether a body is a problem document of the server. */
+export function isProblem(body) {
+  try {
+    return typeof parse(body).get("code") === "string";
+  } catch {
+    return false;
+  }
+}
+

@@ -1,0 +1,67 @@
+// Reading records: what apps see of a state or a draft.
+
+import { toApp } from "./values.js";
+import { compareBytes } from "./bytes.js";
+
+/** Orders values of a column: null first, then as SQLite orders them. */
+function compare(left, right) {
+  if (left === right) return 0;
+  if (left === null) return -1;
+  if (right === null) return 1;
+  if (typeof left === "string" && typeof right === "string") return compareBytes(left, right);
+  return left < right ? -1 : 1;
+}
+
+/** Reads records of a draft. What it gives is the caller's own. */
+export class Reader {
+  constructor(draft, schema) {
+    this.draft = draft;
+    this.schema = schema;
+  }
+
+  /** A record as `{id, zone, rev, …columns}`; undefined when it is not here. */
+  get(table, id) {
+    const record = this.draft.record(this.schema.table(table).name, id);
+    return record && this.shown(table, record);
+  }
+
+  /**
+   * The records of a table.
+   *
+   * @param where values that columns must have; `zone` too.
+   * @param order names of columns; ids decide between equal ones.
+   */
+  all(table, { where = {}, order = [] } = {}) {
+    const conditions = Object.entries(where);
+    const matches = (record) => conditions.every(([name, value]) => (name === "zone" ? record.zone : record.columns[name] ?? null) === value);
+    const found = [...this.draft.records(this.schema.table(table).name)].filter(matches);
+    found.sort((left, right) => {
+      for (const name of order) {
+        const order = compare(left.columns[name] ?? null, right.columns[name] ?? null);
+        if (order !== 0) return order;
+      }
+      return compareBytes(left.id, right.id);
+    });
+    return found.map((record) => this.shown(table, record));
+  }
+
+  /** The records of an ordered list. @param parent the record that they refer to, or null. */
+  list(table, parent, position = "position") {
+    const column = this.schema.table(table).listColumn(position);
+    return this.all(table, { where: column ? { [column]: parent } : {}, order: [position] });
+  }
+
+  /** The columns of a record that are changed here and not confirmed; all where it was created here. */
+  unsent(table, id) {
+    const { steps = [] } = this.draft.dirty(table, id) ?? {};
+    const names = new Set();
+    for (const step of steps) if (step.kind === "create" || step.kind === "update") Object.keys(step.columns).forEach((name) => names.add(name));
+    return [...names];
+  }
+
+  shown(table, record) {
+    const shown = { id: record.id, zone: record.zone, rev: record.rev };
+    for (const column of this.schema.table(table).columns.values()) shown[column.name] = toApp(column, record.columns[column.name] ?? null);
+    return shown;
+  }
+}

@@ -1,0 +1,136 @@
+// All that a device keeps, in memory, and drafts of what a transaction makes of it. Pure.
+//
+// Stores are maps of entries by key. Entries are never changed in place: a new one takes the place of the old one.
+//
+// | store | key | entry |
+// | --- | --- | --- |
+// | `records/TABLE` | id | `{id, zone, rev, columns}`: the record as the device shows it |
+// | `dirty` | TABLE/id | `{table, id, server, steps}`: the server's record, and the edits on top of it that are not confirmed |
+// | `outbox` | padded number | `{key, first, last, before, chain, body}`: a sealed change set |
+// | `quarantine` | padded number | a refused change set |
+// | `zones` | zone | see zones.js |
+// | `pages` | zone, number | the changes of a part whose zone is not whole |
+// | `undo` | padded number | how a transaction of this device changed records |
+// | `local` | `device` | the session, the clock, the numbers |
+
+/** What a device is before it has a session. */
+export const newDevice = {
+  user: null, userName: null, device: null, session: 0, token: null, usesCookie: false,
+  clock: "0000000000000000", lastServerClock: "0000000000000000",
+  nextKey: 1, nextNumber: 1, chain: "0000000000000000", confirmed: 0, confirmedChain: "0000000000000000",
+  resend: false, proof: "", prove: [], awaiting: [], replica: null, nextQuarantine: 1, nextPage: 1, nextUndo: 1, serverSchema: null,
+};
+
+/** A number as a key whose order is the number's. */
+export function numberKey(number) {
+  return String(number).padStart(16, "0");
+}
+
+/** The committed entries, and their version. */
+export class State {
+  version = 0;
+  stores = new Map();
+
+  store(name) {
+    let store = this.stores.get(name);
+    if (!store) this.stores.set(name, store = new Map());
+    return store;
+  }
+
+  /** Takes changes `[store, key, entry]`; an entry that is undefined goes. */
+  apply(changes, version) {
+    for (const [name, key, entry] of changes) {
+      if (entry === undefined) this.store(name).delete(key);
+      else this.store(name).set(key, entry);
+    }
+    this.version = version;
+  }
+}
+
+/** What a transaction makes of a state: nothing of it is seen by others until it is committed. */
+export class Draft {
+  constructor(state) {
+    this.state = state;
+    this.changed = new Map();
+  }
+
+  get(name, key) {
+    const changed = this.changed.get(name);
+    return changed?.has(key) ? changed.get(key) : this.state.stores.get(name)?.get(key);
+  }
+
+  put(name, key, entry) {
+    let changed = this.changed.get(name);
+    if (!changed) this.changed.set(name, changed = new Map());
+    changed.set(key, entry);
+  }
+
+  delete(name, key) {
+    if (this.get(name, key) !== undefined) this.put(name, key, undefined);
+  }
+
+  /** The entries of a store. Changes made meanwhile are not among them. */
+  * entries(name) {
+    const changed = new Map(this.changed.get(name));
+    for (const [key, entry] of [...(this.state.stores.get(name) ?? [])]) {
+      if (!changed.has(key)) yield [key, entry];
+    }
+    for (const [key, entry] of changed) if (entry !== undefined) yield [key, entry];
+  }
+
+  /** The entries of a store in the order of their keys. */
+  sorted(name) {
+    return [...this.entries(name)].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, entry]) => entry);
+  }
+
+  isEmpty(name) {
+    return this.entries(name).next().done;
+  }
+
+  get device() {
+    return this.get("local", "device") ?? newDevice;
+  }
+
+  set device(device) {
+    this.put("local", "device", device);
+  }
+
+  changes() {
+    const changes = [];
+    for (const [name, changed] of this.changed) {
+      for (const [key, entry] of changed) {
+        if (entry !== undefined || this.state.stores.get(name)?.has(key)) changes.push([name, key, entry]);
+      }
+    }
+    return changes;
+  }
+
+  // Records.
+
+  record(table, id) {
+    return this.get(`records/${table}`, id);
+  }
+
+  /** The records of a table. */
+  * records(table) {
+    for (const [, record] of this.entries(`records/${table}`)) yield record;
+  }
+
+  putRecord(table, record) {
+    this.put(`records/${table}`, record.id, record);
+  }
+
+  deleteRecord(table, id) {
+    this.delete(`records/${table}`, id);
+  }
+
+  dirty(table, id) {
+    return this.get("dirty", `${table}/${id}`);
+  }
+
+  /** The server's copy of a record, as far as it is known: null where there is none. */
+  serverRecord(table, id) {
+    const dirty = this.dirty(table, id);
+    return dirty ? dirty.server : this.record(table, id) ?? null;
+  }
+}

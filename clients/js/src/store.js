@@ -1,0 +1,258 @@
+// A device's store: local reads and writes, live queries, the quarantine. What a write returned for is in the storage.
+
+import { Histories } from "./history.js";
+import { operationsOf, Quarantine } from "./quarantine.js";
+import { Reader } from "./reading.js";
+import { Schema } from "./schema.js";
+import { Draft, State } from "./state.js";
+import { toApp } from "./values.js";
+import { Transaction } from "./transaction.js";
+import { canUndo, forgetRedo, remember, reverse } from "./undo.js";
+import { loseZone } from "./applying.js";
+import { Zones } from "./zones.js";
+
+/** The clock and the randomness of the system. */
+export const systemEnvironment = {
+  now: () => Date.now(),
+  random: () => crypto.getRandomValues(new Uint32Array(1))[0] / 2 ** 32,
+  random64: () => crypto.getRandomValues(new BigUint64Array(1))[0],
+};
+
+/** A device's store. Open one with `Store.open`. */
+export class Store {
+  constructor(storage, schema, environment) {
+    this.storage = storage;
+    this.schema = schema;
+    this.environment = environment;
+    this.state = new State();
+    this.queue = Promise.resolve();
+    this.listeners = new Set();
+    /** Called with `"written"` when a transaction of an app is in the storage, and with `"committed"` after any other commit. */
+    this.observers = new Set();
+  }
+
+  /**
+   * Opens a store.
+   *
+   * @param storage see MemoryStorage and IndexedDBStorage.
+   * @param schema the content of holdfast.json: a text, an object or a Schema.
+   * @param environment `{now(), random(), random64()}`
+   */
+  static async open({ storage, schema, environment = systemEnvironment }) {
+    const store = new Store(storage, schema instanceof Schema ? schema : new Schema(schema), environment);
+    await storage.open();
+    await store.load();
+    await store.settleSchema();
+    return store;
+  }
+
+  async close() {
+    await this.queue;
+    await this.storage.close();
+  }
+
+  async load() {
+    const { version, entries } = await this.storage.load();
+    this.state = new State();
+    this.state.apply(entries, version);
+  }
+
+  /** Columns that are new in this version of the app come with the zones' next copies. */
+  async settleSchema() {
+    await this.transact((draft) => {
+      const { device } = draft;
+      if (device.ownSchema === this.schema.fingerprint) return;
+      const zones = new Zones(draft, this.schema);
+      if (device.ownSchema) for (const [zone, state] of zones.all()) if (state.ack !== null && state.token !== "") zones.begin(zone);
+      draft.device = { ...device, ownSchema: this.schema.fingerprint };
+    });
+  }
+
+  // Reading.
+
+  reader() {
+    return new Reader(new Draft(this.state), this.schema);
+  }
+
+  /** A record, or undefined. */
+  get(table, id) {
+    return this.reader().get(table, id);
+  }
+
+  /** Records of a table: see `Reader.all`. */
+  all(table, options) {
+    return this.reader().all(table, options);
+  }
+
+  /**
+   * Calls `listener` with what `read` gives, now and whenever it may have changed.
+   *
+   * @param tables the tables that `read` looks at; all unless given.
+   * @returns a function that ends it.
+   */
+  live(read, listener, { tables } = {}) {
+    const entry = { tables: tables && new Set(tables), run: () => listener(read(this.reader())) };
+    this.listeners.add(entry);
+    entry.run();
+    return () => this.listeners.delete(entry);
+  }
+
+  // Writing.
+
+  /**
+   * Runs a transaction: all of it is kept, or nothing. It becomes one change set.
+   *
+   * @param body given a Transaction; not async. It runs again when another tab wrote at the same moment.
+   * @returns what `body` gives, when it is durably stored.
+   */
+  write(body) {
+    return this.writeAs(body, (draft, changes) => {
+      forgetRedo(draft);
+      remember(draft, changes);
+    });
+  }
+
+  async writeAs(body, note) {
+    const result = await this.transact((draft) => {
+      const transaction = new Transaction(draft, this.schema, this.environment);
+      const result = body(transaction);
+      if (typeof result?.then === "function") throw new TypeError("The function of write() must not be async.");
+      note(draft, transaction.end());
+      return result;
+    }, "written");
+    return result;
+  }
+
+  /** Reverses the last transaction of this device: see docs/UNDO.md. @returns `{changed, kept}`, or null when there is none. */
+  undo() {
+    return this.reverse("undo", "redo");
+  }
+
+  /** Reverses the last `undo`. */
+  redo() {
+    return this.reverse("redo", "undo");
+  }
+
+  reverse(kind, opposite) {
+    return this.writeAs((transaction) => reverse(transaction, kind), (draft, changes) => remember(draft, changes, opposite));
+  }
+
+  /** Whether there is something to undo and to redo. */
+  get undoable() {
+    const draft = new Draft(this.state);
+    return { undo: canUndo(draft, "undo"), redo: canUndo(draft, "redo") };
+  }
+
+  // The quarantine.
+
+  /** Refused change sets, oldest first: `{number, at, problem, operations, operation, because}`. */
+  quarantined() {
+    const show = (operation) => {
+      const table = this.schema.called(operation.table);
+      const values = (columns) => Object.fromEntries(Object.entries(columns).map(([name, value]) => [name, toApp(table.columns.get(name), value)]));
+      return { ...operation, columns: values(operation.columns), base: values(operation.base) };
+    };
+    return new Quarantine(new Draft(this.state), this.schema).all()
+      .map(({ body, ...set }) => ({ ...set, operations: operationsOf(body, this.schema).map(show) }));
+  }
+
+  /** Writes a refused change set and its dependents again. @param amend may change the operations, in the kept form. */
+  resend(number, amend) {
+    return this.write((transaction) => transaction.resend(number, amend));
+  }
+
+  /** Deletes a refused change set and its dependents for good. */
+  discard(number) {
+    return this.write((transaction) => transaction.discard(number));
+  }
+
+  // The device.
+
+  /** Who is signed in: `{user, name, device, isSignedIn}`. */
+  get account() {
+    const { user, userName: name, device, token, usesCookie } = new Draft(this.state).device;
+    return { user, name, device, isSignedIn: Boolean(device && (token || usesCookie)) };
+  }
+
+  /** How many operations wait to be confirmed. */
+  get waitingOperations() {
+    return new Draft(this.state).sorted("outbox").reduce((sum, set) => sum + set.last - set.first + 1, 0);
+  }
+
+  /** The zones that are here: `{zone, role, isWhole}`. */
+  zones() {
+    return new Zones(new Draft(this.state), this.schema).all().filter(([, state]) => state.ack !== null)
+      .map(([zone, { role, token, ack }]) => ({ zone, role, isWhole: token !== "" && token === ack }));
+  }
+
+  /** Begins to follow a public zone, or ends it. */
+  follow(zone, isFollowed = true) {
+    return this.transact((draft) => {
+      const zones = new Zones(draft, this.schema);
+      if (isFollowed) return zones.follow(zone);
+      loseZone(draft, this.schema, zone);
+      new Histories(draft, this.schema).settle();
+    }, "written");
+  }
+
+  // Transactions.
+
+  /**
+   * Runs `body` on a draft, and keeps what it makes.
+   *
+   * @param kind what observers are told.
+   */
+  transact(body, kind = "committed") {
+    const run = this.queue.then(() => this.attempt(body, kind));
+    this.queue = run.then(() => {}, () => {});
+    return run;
+  }
+
+  async attempt(body, kind) {
+    for (;;) {
+      const draft = new Draft(this.state);
+      const result = body(draft);
+      const changes = draft.changes();
+      if (changes.length === 0) return result;
+      if (await this.storage.commit(this.state.version, changes)) {
+        this.state.apply(changes, this.state.version + 1);
+        this.notify(changes, kind);
+        return result;
+      }
+      await this.readChanges();
+    }
+  }
+
+  /** Takes what other tabs have committed. */
+  catchUp() {
+    const run = this.queue.then(() => this.readChanges());
+    this.queue = run.then(() => {}, () => {});
+    return run;
+  }
+
+  async readChanges() {
+    const behind = await this.storage.changesSince(this.state.version);
+    if (behind) {
+      if (behind.version === this.state.version) return;
+      this.state.apply(behind.changes, behind.version);
+      this.notify(behind.changes, "read");
+    } else {
+      await this.load();
+      this.notify(null, "read");
+    }
+  }
+
+  notify(changes, kind) {
+    for (const observer of [...this.observers]) observer(kind);
+    const tables = changes && new Set(changes.map(([store]) => store).filter((store) => store.startsWith("records/")).map((store) => store.slice(8)));
+    for (const listener of [...this.listeners]) {
+      if (tables && listener.tables && ![...listener.tables].some((table) => tables.has(table))) continue;
+      try {
+        listener.run();
+      } catch (error) {
+        // The write is done, whatever its listeners make of it.
+        queueMicrotask(() => { throw error; });
+      }
+    }
+  }
+}

@@ -1,0 +1,275 @@
+// The states of the sync engine and of its event stream. Pure: an event comes in, actions go out. docs/PROTOCOL.md, sections 6.2 and 6.5.
+
+const debounce = 250;
+const period = 60_000;
+const attendedPeriod = { least: 600_000, most: 900_000 };
+const backOff = { first: 1000, longest: 300_000 };
+const longestRetryAfter = 86_400_000;
+const usualLimit = 500;
+
+/** Finds the change set for which the server can't take a request at all. */
+class FaultSearch {
+  limit = usualLimit;
+  step = "halving";
+  proofs = 0;
+  needed = 2;
+  reason = "";
+
+  get isProbing() {
+    return this.step === "probing";
+  }
+
+  /** @returns the actions; null to try again later. */
+  refused({ items, isTooLarge, reason }) {
+    if (items > 1) {
+      this.step = "halving";
+      this.limit = Math.max(1, Math.floor(Math.min(this.limit, items) / (isTooLarge ? 8 : 2)));
+      return [{ type: "send", limit: this.limit }];
+    }
+    this.limit = 1;
+    if (items !== 1) {
+      this.restart();
+      return null;
+    }
+    const isSame = reason === this.reason;
+    this.reason = reason;
+    if (this.step !== "confirming") return this.probe();
+    this.step = "halving";
+    this.proofs = isSame ? this.proofs + 1 : 0;
+    if (this.proofs === this.needed) {
+      [this.proofs, this.needed, this.limit] = [0, 8, usualLimit];
+      return [{ type: "quarantineOldest" }, { type: "send", limit: this.limit }];
+    }
+    return this.proofs === 0 || this.needed > 2 ? null : this.probe();
+  }
+
+  /** Sends a request without change sets: whether the server takes that one. */
+  probe() {
+    this.step = "probing";
+    return [{ type: "send", limit: 0 }];
+  }
+
+  probed() {
+    this.step = "confirming";
+  }
+
+  accepted(items) {
+    if (items > 0) [this.proofs, this.needed, this.reason] = [0, 2, ""];
+    this.step = "halving";
+    this.limit = usualLimit;
+  }
+
+  restart() {
+    this.step = "halving";
+  }
+}
+
+/**
+ * The sync engine. Events are `{type, …}`, actions too:
+ *
+ * | event | members |
+ * | --- | --- |
+ * | signedIn, signedOut, launched, edited, syncNow, reachable, timer, identified, pushed, unattended | |
+ * | attended | hasMissed |
+ * | answered | hasMore, wait, items |
+ * | failed | failure: `{kind: "later", reason, retryAfter}`, `{kind: "expired"}`, `{kind: "diverged"}`, `{kind: "unacceptable", items, isTooLarge, reason}` |
+ *
+ * Actions: `send` (limit), `quarantineOldest`, `identify`, `schedule` (after), `stopTimer`, `finish` (failure or null).
+ */
+export class SyncMachine {
+  /** @param random a number from 0 up to, but not including, 1. */
+  constructor(isSignedIn, random) {
+    this.state = isSignedIn ? "idle" : "signedOut";
+    this.random = random;
+    this.goOn = false;
+    this.isAttended = false;
+    this.isDebouncing = false;
+    this.failures = 0;
+    this.isIdentified = false;
+    this.search = new FaultSearch();
+  }
+
+  handle(event) {
+    const { state } = this;
+    const { type } = event;
+    if (type === "signedOut") {
+      this.state = "signedOut";
+      return [{ type: "stopTimer" }, { type: "finish", failure: { kind: "expired" } }];
+    }
+    if (type === "attended") return this.attend(event.hasMissed);
+    if (type === "unattended") {
+      this.isAttended = false;
+      return state === "idle" && !this.isDebouncing ? [this.schedule(this.random() * period)] : [];
+    }
+    if (state === "syncing") return this.handleSyncing(event);
+    if (type === "signedIn") {
+      this.state = "idle";
+      this.isDebouncing = false;
+      return [this.schedule(0)];
+    }
+    if (state === "signedOut") return type === "syncNow" ? [{ type: "finish", failure: { kind: "expired" } }] : [];
+    if (type === "edited") {
+      if (state === "waiting" || this.isDebouncing) return [];
+      this.isDebouncing = true;
+      return [this.schedule(debounce)];
+    }
+    if (type === "pushed") return state === "idle" ? this.begin() : [];
+    return ["launched", "syncNow", "reachable", "timer"].includes(type) ? this.begin() : [];
+  }
+
+  handleSyncing(event) {
+    switch (event.type) {
+      case "signedIn": case "edited": case "syncNow": case "launched": case "reachable": case "pushed":
+        this.goOn = true;
+        return [];
+      case "answered":
+        if (this.search.isProbing) {
+          this.search.probed();
+          return [{ type: "send", limit: this.search.limit }];
+        }
+        this.failures = 0;
+        this.isIdentified = false;
+        this.search.accepted(event.items);
+        return event.hasMore || this.goOn ? this.begin() : this.rest(event.wait);
+      case "identified":
+        this.isIdentified = true;
+        return this.begin();
+      case "failed": return this.fail(event.failure);
+      default: return [];
+    }
+  }
+
+  begin() {
+    this.state = "syncing";
+    this.goOn = false;
+    this.isDebouncing = false;
+    this.search.restart();
+    return [{ type: "stopTimer" }, { type: "send", limit: this.search.limit }];
+  }
+
+  rest(wait) {
+    this.state = "idle";
+    const pause = this.pause();
+    return [this.schedule(Math.min(wait ?? pause, pause)), { type: "finish", failure: null }];
+  }
+
+  attend(hasMissed) {
+    this.isAttended = true;
+    switch (this.state) {
+      case "signedOut": return [];
+      case "syncing":
+        this.goOn = this.goOn || hasMissed;
+        return [];
+      case "waiting": return this.begin();
+      default: return hasMissed ? this.begin() : this.isDebouncing ? [] : [this.schedule(this.pause())];
+    }
+  }
+
+  pause() {
+    const { least, most } = attendedPeriod;
+    return this.isAttended ? least + this.random() * (most - least) : period;
+  }
+
+  schedule(after) {
+    return { type: "schedule", after: Math.round(after) };
+  }
+
+  fail(failure) {
+    switch (failure.kind) {
+      case "expired":
+        this.state = "signedOut";
+        return [{ type: "stopTimer" }, { type: "finish", failure }];
+      case "diverged":
+        if (!this.isIdentified) return [{ type: "identify" }];
+        this.isIdentified = false;
+        return this.fail({ kind: "later", reason: "The server does not know this device's new identity." });
+      case "unacceptable":
+        return this.search.refused(failure) ?? this.fail({ kind: "later", reason: failure.reason });
+      default: {
+        this.state = "waiting";
+        const bound = Math.min(backOff.longest, backOff.first * 2 ** Math.min(this.failures, 16));
+        this.failures += 1;
+        const asked = Math.min(Math.max(0, (failure.retryAfter ?? 0) * 1000), longestRetryAfter);
+        return [this.schedule(Math.max(this.random() * bound, asked)), { type: "finish", failure }];
+      }
+    }
+  }
+}
+
+const openLimit = 30_000;
+const retry = { usual: 2000, longest: 300_000 };
+
+/**
+ * The event stream. Events: `start`, `stop`, `reachable`, `hello` (heartbeat, hasMissed), `moved`, `received`, `ended` (retryAfter), `replaced`, `timer`.
+ * Actions: `open`, `close`, `schedule` (after), `stopTimer`, `tell` (event of the sync engine).
+ */
+export class EventStreamMachine {
+  constructor(random) {
+    this.state = "closed";
+    this.random = random;
+    this.retryMilliseconds = null;
+    this.silence = openLimit;
+    this.failures = 0;
+  }
+
+  handle(event) {
+    const { state } = this;
+    const { type } = event;
+    if (type === "stop" && state !== "closed") return this.stop();
+    if (state === "closed") return type === "start" ? this.begin() : [];
+    if (type === "start") return [{ type: "close" }, ...this.begin()];
+    if (state === "waiting") return type === "reachable" || type === "timer" ? this.begin() : [];
+    switch (type) {
+      case "hello": return this.hello(event);
+      case "moved": return state === "open" ? [this.schedule(this.silence), this.tell({ type: "pushed" })] : [];
+      case "received":
+        if (state !== "open") return [];
+        this.failures = 0;
+        return [this.schedule(this.silence)];
+      case "timer": return [{ type: "close" }, ...this.lose(0)];
+      case "replaced":
+        this.failures = 16;
+        return [{ type: "close" }, ...this.lose(retry.longest / 2000)];
+      case "ended": return this.lose(event.retryAfter ?? 0);
+      default: return [];
+    }
+  }
+
+  hello({ heartbeat, hasMissed }) {
+    if (this.state === "open") return [this.schedule(this.silence)];
+    this.state = "open";
+    this.silence = 2 * Math.min(Math.max(heartbeat, 50), 600_000);
+    return [this.schedule(this.silence), this.tell({ type: "attended", hasMissed })];
+  }
+
+  begin() {
+    this.state = "opening";
+    this.silence = openLimit;
+    return [{ type: "open" }, this.schedule(this.silence)];
+  }
+
+  stop() {
+    const wasOpen = this.state === "open";
+    this.state = "closed";
+    this.failures = 0;
+    return [{ type: "stopTimer" }, { type: "close" }, ...(wasOpen ? [this.tell({ type: "unattended" })] : [])];
+  }
+
+  lose(retryAfter) {
+    const wasOpen = this.state === "open";
+    this.state = "waiting";
+    const first = Math.min(Math.max(this.retryMilliseconds ?? retry.usual, 1000), retry.longest);
+    const bound = Math.min(retry.longest, first * 2 ** Math.min(this.failures, 16));
+    this.failures += 1;
+    const wait = Math.max(this.random() * bound, Math.max(0, retryAfter) * 1000);
+    return [this.schedule(wait), ...(wasOpen ? [this.tell({ type: "unattended" })] : [])];
+  }
+
+  schedule(after) {
+    return { type: "schedule", after: Math.round(after) };
+  }
+
+  tell(event) {
+    return { type: "tell", event };
+  }
+}

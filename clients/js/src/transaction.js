@@ -1,0 +1,336 @@
+// A local transaction: writes of an app, which become one change set of the outbox. docs/PROTOCOL.md, section 6.1.
+
+import { chained, utf8Length } from "./bytes.js";
+import { Histories } from "./history.js";
+import { isUUID, makeIdentifier } from "./identifiers.js";
+import { sealedOperation } from "./operations.js";
+import { positionRun, replicaName } from "./position.js";
+import { Quarantine } from "./quarantine.js";
+import { Reader } from "./reading.js";
+import { numberKey } from "./state.js";
+import { nextStamp } from "./time.js";
+import { checkValue, fromApp, ValueError } from "./values.js";
+
+const operationLimit = 10_000;
+const changeSetSize = 8 << 20;
+
+/** A rule of the schema that a write breaks; nothing of the transaction is kept. */
+export class WriteError extends Error {
+  name = "WriteError";
+
+  constructor(code, message, details = {}) {
+    super(message);
+    this.code = code;
+    Object.assign(this, details);
+  }
+}
+
+/** Reads and writes records. It is valid as long as the function runs to which it is given. */
+export class Transaction extends Reader {
+  /** @param environment `{now(), random64()}` */
+  constructor(draft, schema, environment) {
+    super(draft, schema);
+    this.environment = environment;
+    /** By table and id: the record before the transaction, or null, and whether it was deleted in between. */
+    this.touched = new Map();
+    this.isEnded = false;
+  }
+
+  // Writing.
+
+  /** Creates a record; without an `id` it makes one. @returns the id. */
+  insert(table, values) {
+    const { id, zone, rev: _, ...columns } = values;
+    return this.insertKept(table, id ?? this.makeIdentifier(), this.kept(table, columns), zone ?? null);
+  }
+
+  /** Changes columns of a record. */
+  update(table, id, values) {
+    this.updateKept(table, id, this.kept(table, values));
+  }
+
+  /** Deletes a record, and what is below it as its references say. */
+  delete(table, id) {
+    this.mayWrite(table);
+    const record = this.draft.record(table, id);
+    if (!record) throw new WriteError("record-unknown", `There is no record ${id} in ${table}.`);
+    this.touch(table, id).isDeleted = true;
+    this.draft.deleteRecord(table, id);
+    for (const link of this.schema.linksTo({ name: table }).filter((link) => link.isInZone)) {
+      for (const child of [...this.draft.records(link.table)].filter((child) => child.columns[link.column] === id)) {
+        if (link.onDelete === "restrict") {
+          throw new WriteError("reference-restricted", `Records of ${link.table} still refer to ${id}. Delete them first.`);
+        }
+        if (link.onDelete === "set_null" && !link.required) this.updateKept(link.table, child.id, { [link.column]: null });
+        else if (this.draft.record(link.table, child.id)) this.delete(link.table, child.id);
+      }
+    }
+    // Behind those that it takes along.
+    const touched = this.touched.get(`${table}/${id}`);
+    this.touched.delete(`${table}/${id}`);
+    this.touched.set(`${table}/${id}`, touched);
+  }
+
+  /** Adds to a counter. */
+  increment(table, id, column, amount = 1) {
+    const now = this.draft.record(table, id)?.columns[column] ?? 0;
+    this.update(table, id, { [column]: BigInt(now) + BigInt(amount) });
+  }
+
+  /**
+   * Moves records to a place in a list, beside each other in the order given.
+   *
+   * @param place `"first"`, `"last"`, `{before: id}` or `{after: id}`.
+   */
+  move(table, ids, place, { parent, position = "position" } = {}) {
+    const column = this.schema.table(table).listColumn(position);
+    const list = parent ?? (column ? this.draft.record(table, ids[0])?.columns[column] : null) ?? null;
+    const positions = this.positions(table, ids.length, place, { parent: list, position, without: new Set(ids) });
+    ids.forEach((id, index) => this.update(table, id, { [position]: positions[index], ...(column && parent ? { [column]: parent } : {}) }));
+  }
+
+  /** Positions for records that are to be at a place of a list: see `move`. */
+  positions(table, count, place, { parent = null, position = "position", without = new Set() } = {}) {
+    const rows = this.list(table, parent, position).filter((record) => !without.has(record.id) && record[position] !== null);
+    const index = place === "first" ? 0 : place === "last" ? rows.length : this.placeOf(rows, place);
+    const at = (index) => rows[index]?.[position] ?? null;
+    let [left, right] = [at(index - 1), at(index)];
+    // Beside several records that have one position: beside all of them.
+    if (left !== null && left === right) {
+      if (place.before) left = rows.filter((row) => row[position] < right).at(-1)?.[position] ?? null;
+      else right = rows.find((row) => row[position] > left)?.[position] ?? null;
+    }
+    let { device } = this.draft;
+    if (!device.replica) this.draft.device = device = { ...device, replica: replicaName(this.environment.random64()) };
+    return positionRun(count, left, right, device.replica, this.environment.random64());
+  }
+
+  placeOf(rows, { before, after }) {
+    const index = rows.findIndex((row) => row.id === (before ?? after));
+    if (index < 0) throw new WriteError("record-unknown", `The record ${before ?? after} is not in the list.`);
+    return before ? index : index + 1;
+  }
+
+  // In the kept form.
+
+  insertKept(name, id, values, zone = null) {
+    const table = this.mayWrite(name);
+    if (table.name === "conflicts") throw new WriteError("read-only-table", "Only the server makes conflicts.");
+    if (!isUUID(id)) throw new WriteError("invalid-id", "An id is a lower-case UUID. Leave it out to have one made.");
+    if (this.draft.record(name, id)) throw new WriteError("record-exists", `A record with the id ${id} already exists.`);
+    const columns = {};
+    for (const column of table.columns.values()) {
+      columns[column.name] = values[column.name] === undefined || values[column.name] === null ? column.default : values[column.name];
+    }
+    this.check(table, columns);
+    this.touch(name, id);
+    if (table.name === "members" && !zone) throw new WriteError("value-missing", "A new member needs the zone.");
+    this.draft.putRecord(name, { id, zone, rev: 0, columns });
+    return id;
+  }
+
+  updateKept(name, id, values) {
+    const table = this.mayWrite(name);
+    const record = this.draft.record(name, id);
+    if (!record) throw new WriteError("record-unknown", `There is no record ${id} in ${name}.`);
+    if (name === "conflicts" && Object.keys(values).some((column) => column !== "resolution")) {
+      throw new WriteError("read-only-table", "Only the resolution of a conflict can be written.");
+    }
+    this.check(table, values);
+    this.touch(name, id);
+    this.draft.putRecord(name, { ...record, columns: { ...record.columns, ...values } });
+  }
+
+  kept(name, values) {
+    const table = this.schema.table(name);
+    return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined).map(([column, value]) => {
+      const definition = table.columns.get(column);
+      if (!definition) throw new WriteError("unknown-column", `${name} has no column ${column}.`);
+      return [column, fromApp(definition, value)];
+    }));
+  }
+
+  check(table, values) {
+    for (const [column, value] of Object.entries(values)) {
+      try {
+        checkValue(table.columns.get(column), value);
+      } catch (error) {
+        if (error instanceof ValueError) throw new WriteError(error.code, `${table.name}: ${error.message}`);
+        throw error;
+      }
+    }
+  }
+
+  mayWrite(name) {
+    if (this.isEnded) throw new TypeError("The transaction has ended. Write inside the function that write() calls.");
+    return this.schema.table(name);
+  }
+
+  touch(table, id) {
+    const key = `${table}/${id}`;
+    if (!this.touched.has(key)) {
+      this.touched.set(key, { table, id, before: this.draft.record(table, id) ?? null, isDeleted: false });
+    }
+    return this.touched.get(key);
+  }
+
+  makeIdentifier() {
+    return makeIdentifier(this.environment.now(), [this.environment.random64(), this.environment.random64()]);
+  }
+
+  // Quarantine.
+
+  /** Writes a refused change set and its dependents again. @see Quarantine.resend */
+  resend(number, amend) {
+    new Quarantine(this.draft, this.schema).resend(number, this, amend && ((operations) => amend(operations)));
+  }
+
+  /** Deletes a refused change set and its dependents for good. */
+  discard(number) {
+    new Quarantine(this.draft, this.schema).take(number);
+  }
+
+  // The end.
+
+  /**
+   * Checks the rules of the schema and seals the change set.
+   *
+   * @returns the changes, `{table, id, before, after}`.
+   */
+  end() {
+    this.isEnded = true;
+    const touched = [...this.touched.values()].map((touched) => ({ ...touched, after: this.draft.record(touched.table, touched.id) ?? null }));
+    // A move takes along what is below, which is then looked at as well.
+    for (const { table, after } of touched) if (after) this.settleZone(table, after.id);
+    const all = touched.map((touched) => ({ ...touched, after: this.draft.record(touched.table, touched.id) ?? null }));
+    this.checkReferences(all);
+    this.checkUnique(all);
+    this.seal(all);
+    return all;
+  }
+
+  /** The zone of a record, as its table's rule says. */
+  zoneOf(table, record, depth = 0) {
+    switch (table.rule) {
+      case "root": return record.id;
+      case "user": return record.zone ?? this.draft.device.user;
+      case "public": return table.publicZone;
+      case "parent": {
+        const link = this.schema.linksOf(table).find(({ column }) => column === table.parentColumn);
+        const parent = link && this.draft.record(link.target, record.columns[link.column]);
+        if (!parent || depth > 1000) return record.zone;
+        return this.zoneOf(this.schema.table(link.target), parent, depth + 1);
+      }
+      default: return record.zone;
+    }
+  }
+
+  settleZone(name, id) {
+    const record = this.draft.record(name, id);
+    const zone = this.zoneOf(this.schema.table(name), record);
+    if (zone === record.zone) return;
+    this.draft.putRecord(name, { ...record, zone });
+    for (const link of this.schema.linksTo({ name })) {
+      if (this.schema.table(link.table).parentColumn !== link.column) continue;
+      for (const child of [...this.draft.records(link.table)]) {
+        if (child.columns[link.column] !== id || child.zone === zone) continue;
+        const key = `${link.table}/${child.id}`;
+        if (!this.touched.has(key)) this.moved = [...(this.moved ?? []), { table: link.table, id: child.id, by: `${name}/${id}`, record: child }];
+        this.settleZone(link.table, child.id);
+      }
+    }
+  }
+
+  checkReferences(touched) {
+    for (const { table, id, before, after } of touched) {
+      if (!after) continue;
+      for (const link of this.schema.linksOf({ name: table }).filter((link) => link.isInZone)) {
+        const target = after.columns[link.column] ?? null;
+        if (target === null || (before && before.columns[link.column] === target)) continue;
+        if (!this.draft.record(link.target, target)) {
+          throw new WriteError("reference-missing", `${table}.${link.column} of ${id} names no record of ${link.target}.`);
+        }
+      }
+    }
+  }
+
+  checkUnique(touched) {
+    for (const { table, id, after } of touched) {
+      if (!after) continue;
+      for (const columns of this.schema.table(table).unique) {
+        const values = columns.map((column) => after.columns[column] ?? null);
+        if (values.includes(null)) continue;
+        for (const other of this.draft.records(table)) {
+          if (other.id === id || other.zone !== after.zone || !columns.every((column, index) => other.columns[column] === values[index])) continue;
+          throw new WriteError("unique-taken", `Another record of ${table} has this ${columns.join(", ")}.`, { record: other.id, columns });
+        }
+      }
+    }
+  }
+
+  seal(touched) {
+    let { device } = this.draft;
+    let { clock } = device;
+    const set = device.nextKey;
+    const operations = [];
+    const steps = [];
+    const now = this.environment.now();
+    const histories = new Histories(this.draft, this.schema);
+    const write = (op, { table, id }, members) => {
+      clock = nextStamp(clock, now);
+      operations.push(sealedOperation({ op, table: this.schema.table(table), id, at: clock, ...members }));
+    };
+    // Deletions come last: what refers to the deleted is out of their way by then.
+    const last = (touched) => (touched.before && !touched.after ? 1 : 0);
+    for (const change of [...touched].sort((left, right) => last(left) - last(right))) {
+      steps.push(...this.sealRecord(change, set, write));
+    }
+    if (operations.length === 0) return;
+    const body = `[${operations.join(",")}]`;
+    if (operations.length > operationLimit || utf8Length(body) > changeSetSize) {
+      throw new WriteError("change-set-too-large", "The transaction is too large. Write at most 10,000 operations and 8 MiB at once.");
+    }
+    for (const { table, id, before, step } of steps) {
+      // The steps go on top of what was there before this transaction.
+      if (!this.draft.dirty(table, id)) this.draft.put("dirty", `${table}/${id}`, { table, id, server: before, steps: [] });
+      histories.add(table, id, step);
+    }
+    for (const { table, id, record } of this.moved ?? []) {
+      const { zone } = this.draft.record(table, id);
+      if (!this.draft.dirty(table, id)) this.draft.put("dirty", `${table}/${id}`, { table, id, server: record, steps: [] });
+      histories.add(table, id, { set, kind: "moved", zone });
+    }
+    const chain = chained(device.chain, body);
+    const [first, count] = [device.nextNumber, operations.length];
+    device = this.draft.device;
+    this.draft.put("outbox", numberKey(set), { key: set, first, last: first + count - 1, before: device.chain, chain, body });
+    this.draft.device = { ...device, clock, chain, nextKey: set + 1, nextNumber: first + count };
+  }
+
+  /** Writes the operations of one record. @returns its steps. */
+  sealRecord(change, set, write) {
+    const { table, id, before, after, isDeleted } = change;
+    const steps = [];
+    const definition = this.schema.table(table);
+    if (before && (isDeleted || !after)) {
+      const known = (this.draft.dirty(table, id)?.steps ?? []).filter(({ kind }) => kind === "update").map(({ rev }) => rev);
+      write("delete", change, { rev: Math.min(before.rev, ...known) });
+      steps.push({ table, id, before, step: { set, kind: "delete" } });
+    }
+    if (!after) return steps;
+    if (!before || isDeleted) {
+      const columns = Object.entries(after.columns).filter(([name, value]) => value !== null || definition.columns.get(name).default !== null);
+      write("create", change, { columns, zone: definition.name === "members" ? after.zone : undefined });
+      steps.push({ table, id, before, step: { set, kind: "create", id, zone: after.zone, columns: after.columns } });
+      return steps;
+    }
+    const names = Object.keys(after.columns).filter((name) => after.columns[name] !== (before.columns[name] ?? null));
+    if (names.length === 0) return steps;
+    const values = (record) => Object.fromEntries(names.map((name) => [name, record.columns[name] ?? null]));
+    const [columns, base] = [values(after), values(before)];
+    write("update", change, { rev: before.rev, columns: Object.entries(columns), base: Object.entries(base) });
+    const zone = after.zone === before.zone ? undefined : after.zone;
+    steps.push({ table, id, before, step: { set, kind: "update", rev: before.rev, columns, base, zone } });
+    return steps;
+  }
+}

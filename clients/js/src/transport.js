@@ -1,0 +1,96 @@
+// The way to the server, by `fetch`: in a browser and in Node.
+
+const silence = 30_000;
+
+/** Sends requests to a server. */
+export class FetchTransport {
+  /**
+   * @param server the server's address; in a browser the page's own origin unless given.
+   * @param timers `{setTimeout, clearTimeout}`
+   */
+  constructor(server = globalThis.location?.origin, { fetch = globalThis.fetch.bind(globalThis), timers = globalThis } = {}) {
+    this.server = server;
+    this.fetch = fetch;
+    this.timers = timers;
+  }
+
+  headers({ token, usesCookie }, more = {}) {
+    const headers = { Accept: "application/json", ...more };
+    if (token) headers.Authorization = `Bearer ${token}`;
+    // Pages of other origins can't send it without asking first: it shows that the cookie was not sent for one of them.
+    if (usesCookie) headers["Holdfast-Session"] = "cookie";
+    return headers;
+  }
+
+  /**
+   * Sends a request, and reads its answer whole. A connection that is silent for 30 seconds fails.
+   *
+   * @returns `{status, body, retryAfter}`
+   */
+    const controller = new AbortController();
+    let timer;
+    const live = () => {
+      this.timers.clearTimeout(timer);
+      timer = this.timers.setTimeout(() => controller.abort(new DOMException("The server is silent.", "TimeoutError")), silence);
+    };
+    try {
+      live();
+      const headers = this.headers(session, body === undefined ? {} : { "Content-Type": "application/json" });
+      const answer = await this.fetch(new URL(path, this.server + "/"), {
+        method, headers, body, signal: controller.signal, cache: "no-store",
+        credentials: session.usesCookie ? "same-origin" : "omit",
+      });
+      const decoder = new TextDecoder("utf-8", { fatal: true });
+      let text = "";
+      for await (const bytes of chunks(answer.body)) {
+        live();
+        text += decoder.decode(bytes, { stream: true });
+      }
+      text += decoder.decode();
+      return { status: answer.status, body: text, retryAfter: retryAfter(answer) };
+    } finally {
+      this.timers.clearTimeout(timer);
+    }
+  }
+
+  /**
+   * Opens a stream of events.
+   *
+   * @param onText called with each piece of it.
+   * @param signal ends it.
+   * @returns when it has ended, `{status, retryAfter}`.
+   */
+  async stream({ path, session, lastEventID, signal, onText }) {
+    const headers = this.headers(session, { Accept: "text/event-stream", ...(lastEventID ? { "Last-Event-ID": lastEventID } : {}) });
+    const answer = await this.fetch(new URL(path, this.server + "/"), {
+      headers, signal, cache: "no-store", credentials: session.usesCookie ? "same-origin" : "omit",
+    });
+    if (answer.status === 200) {
+      const decoder = new TextDecoder();
+      for await (const bytes of chunks(answer.body)) onText(decoder.decode(bytes, { stream: true }));
+    } else {
+      await answer.body?.cancel();
+    }
+    return { status: answer.status, retryAfter: retryAfter(answer) };
+  }
+}
+
+/** The pieces of a body. Not all browsers iterate over streams. */
+async function* chunks(body) {
+  if (!body) return;
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
+
+function retryAfter(answer) {
+  const seconds = Number(answer.headers.get("Retry-After"));
+  return Number.isFinite(seconds) ? seconds : 0;
+}
