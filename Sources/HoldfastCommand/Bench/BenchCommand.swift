@@ -14,8 +14,8 @@ enum BenchCommand: Subcommand {
       .init(
         name: "only", value: "PART",
         help:
-          "One of creates, bulk, syncs, download, snapshot, writes, push and, with a database, deltas; all unless given. Or purging: a million records that come and go"
-      ),
+          "One of creates, bulk, syncs, download, snapshot, writes, push and, with a database, deltas; all unless given. Or growth: up to a million records, 10,000 zones and 1,000 devices; or purging: a million records that come and go"
+      ), .init(name: "plots", value: "FOLDER", help: "Where growth leaves its plots, as SVG"),
     ],
     notes: "Build it in release mode: make bench. Ends with 1 when a floor is missed.")
 
@@ -29,10 +29,11 @@ enum BenchCommand: Subcommand {
     let part = options["only"].map { Bench.Part(rawValue: $0) }
     if case .some(nil) = part {
       throw UsageError(
-        "--only takes creates, bulk, syncs, download, snapshot, writes, push, deltas or purging.")
+        "--only takes creates, bulk, syncs, download, snapshot, writes, push, deltas, growth or purging.")
     }
     let bench = Bench(
       folder: folder, database: options["database"], runs: runs,
+      plots: options["plots"].map { URL(fileURLWithPath: $0) },
       parts: part.flatMap { $0 }.map { [$0] } ?? Bench.Part.usual)
     let results = try blocking { try await bench.all() }
     return results.contains { $0.isMissed } ? 1 : 0
@@ -45,22 +46,27 @@ struct Bench: Sendable {
   /// The PostgreSQL database; nil for SQLite.
   let database: String?
   let runs: Int
+  let plots: URL?
 
   enum Part: String, CaseIterable, Sendable {
-    case creates, bulk, syncs, download, snapshot, writes, push, deltas, purging
+    case creates, bulk, syncs, download, snapshot, writes, push, deltas, growth, purging
 
     /// The parts that run by default.
-    static let usual = allCases.filter { $0 != .purging }
+    static let usual = allCases.filter { $0 != .purging && $0 != .growth }
   }
   let parts: [Part]
 
   func all() async throws -> [Measurement.Result] {
     let schema = try Self.schema()
+    var environment = ServerEnvironment.system
+    // The growth takes more than these allow.
+    environment.limits.sessionsInHour = .max
+    environment.zoneLimits.records = nil
     let server = try Server(
       Configuration(
         schema: schema,
         database: database.map { .postgres(PostgresLocation($0)) }
-          ?? .directory(folder.appendingPathComponent("data").path), log: { _ in }))
+          ?? .directory(folder.appendingPathComponent("data").path), environment: environment, log: { _ in }))
     defer { server.stop() }
     let needsLoad = parts.contains(.creates) || parts.contains(.syncs) || parts.contains(.purging)
     let load = try await Self.signUp(needsLoad ? 64 : 0, at: server.url)
@@ -98,6 +104,12 @@ struct Bench: Sendable {
       case .writes: add(try await DeviceBench.localWrite(in: folder, schema: schema, count: 3000, runs: runs))
       case .deltas:
         for result in try deltas(server.port, others) { add(result) }
+      case .growth:
+        let people = try await Self.signUp(2, named: "growth", at: server.url)
+        let growth = GrowthBench(
+          port: server.port, token: people.tokens[0], user: people.users[0], other: people.tokens[1],
+          plots: plots)
+        for result in try growth.measure() { add(result) }
       case .purging where database != nil: continue
       case .purging:
         var bench = RetentionBench(folder: folder, server: server, bench: bench)
