@@ -9,7 +9,8 @@ struct AccessFunction {
   /// user's devices resync a zone that the user regains. It notifies all affected users.
   var sql: String {
     return TriggerFunction.sql(
-      "holdfast.grant_access(wanted text[])", returns: "void", declare: ["concerned text[]", "notified text[]"],
+      "holdfast.grant_access(wanted text[])", returns: "void",
+      declare: ["concerned text[]", "notified text[]"],
       """
         -- The groups are held, too: who joins one of them now waits, and finds the zones that name it.
         PERFORM holdfast.lock_zones(wanted || ARRAY(SELECT m.zone FROM holdfast.members m WHERE m."group" = ANY (wanted))
