@@ -6,7 +6,7 @@ QUICK_BUILD = --scratch-path .build/demo --disable-index-store -debug-info-forma
 FORMATTED = $(wildcard Sources Plugins Tests Examples Snippets Package.swift)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-cluster test vectors sim sim-soak bench bench-compare conformance faults lint format
+.PHONY: help setup demo demo-cluster test vectors sim sim-soak bench bench-compare conformance faults lint format deb
 
 help: ## show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,11 @@ bench: setup ## measure speed, each figure beside its limit; fails when a floor 
 
 bench-compare: setup ## measure REV=REVISION and this checkout by turns; PART=PART measures one part, RUNS=N how often
 	@Scripts/bench-compare.sh $(REV) $(PART)
+
+deb: setup ## make a Debian package of the server in .build
+	@Scripts/setup.sh dpkg-dev
+	swift build -c release --static-swift-stdlib --scratch-path .build/static --product holdfast
+	Scripts/deb.sh .build/static/release/holdfast .build
 
 conformance: setup ## hold the REST interface against clients of others: Python, Varnish, schemathesis
 	@Scripts/setup.sh python3-venv varnish gcc libc6-dev

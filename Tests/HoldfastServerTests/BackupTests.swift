@@ -42,6 +42,42 @@ struct BackupTests {
     #expect(try restored.findings().isEmpty)
   }
 
+  @Test("a folder keeps the latest backups, and nothing is removed before the new one is good (I2)")
+  func folder() throws {
+    let server = try TestServer()
+    let anna = try server.signUp("anna")
+    _ = try anna.makeList()
+    let path = URL(fileURLWithPath: try server.backUp()).deletingLastPathComponent()
+      .appendingPathComponent("kept-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let others = ["notes.txt", "holdfast-mine.backup", "holdfast-2026.backup"]
+    for name in others { try Data("x".utf8).write(to: URL(fileURLWithPath: "\(path)/\(name)")) }
+    var files: [String] = []
+    for day in 0..<4 {
+      var environment = ServerEnvironment.system
+      environment.now = { 1_790_000_000_000 + Int64(day) * 86_400_000 }
+      let made = try BackupFolder(path, environment: environment).add(
+        Backup(server.location), keeping: 2)
+      files.append(made.file)
+      #expect(made.removed == (day < 2 ? [] : [files[day - 2]]))
+      #expect(try Backup.verify(made.file) == made.summary)
+    }
+    // The same moment again: the file is there, so the backup fails, and all others stay.
+    var environment = ServerEnvironment.system
+    environment.now = { 1_790_000_000_000 + 3 * 86_400_000 }
+    #expect(throws: (any Error).self) {
+      try BackupFolder(path, environment: environment).add(Backup(server.location), keeping: 1)
+    }
+    let left = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+    #expect(left.count == others.count + 2)
+    for name in others { #expect(left.contains(name)) }
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: files[3]))
+    bytes[bytes.count / 2] ^= 1
+    try bytes.write(to: URL(fileURLWithPath: files[3]))
+    #expect(throws: ServerError.self) { try Backup.verify(files[3]) }
+  }
+
   @Test("a file that was cut off or altered anywhere is refused, and nothing is written")
   func altered() throws {
     let server = try TestServer()

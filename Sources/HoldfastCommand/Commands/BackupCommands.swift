@@ -4,15 +4,37 @@ import HoldfastServer
 enum BackupCommand: Subcommand {
   static let form = CommandForm(
     name: "backup", summary: "Writes the shared database, as it is at one moment, to a file.",
-    arguments: "FILE", argumentCount: 1...1, options: .database,
+    arguments: "FILE", argumentCount: 0...1,
+    options: [
+      .init(
+        name: "folder", value: "DIR",
+        help: "In place of FILE: writes a file named by the time there, and verifies it"),
+      .init(
+        name: "keep", value: "COUNT", help: "With --folder: removes all but the latest; 14 unless given"),
+      .init(
+        name: "verify", value: nil, help: "Reads the backup FILE to its end, and says whether it is whole"),
+    ] + .database,
     notes: "Works while the server runs. The file holds hashes of passwords and tokens; keep it safe.")
 
   static func run(_ options: Options) throws -> Int32 {
-    let path = options.arguments[0]
-    let summary = try Backup(options.location).write(to: path)
-    print("\(path): \(summary.zones) zones, \(summary.records) records, taken at \(summary.takenAt).")
+    switch (options.arguments.first, options["folder"], options.has("verify")) {
+    case (let path?, nil, true): print("\(path) is whole: \(try Backup.verify(path).text)")
+    case (let path?, nil, false): print("\(path): \(try Backup(options.location).write(to: path).text)")
+    case (nil, let folder?, false):
+      guard let count = Int(options["keep"] ?? "14"), (1...100_000).contains(count) else {
+        throw UsageError("--keep takes a number from 1 to 100000.")
+      }
+      let (file, summary, removed) = try BackupFolder(folder).add(Backup(options.location), keeping: count)
+      print("\(file): \(summary.text)")
+      for old in removed { print("\(old) was removed.") }
+    default: throw UsageError("Say one of FILE, --folder DIR and --verify FILE.")
+    }
     return 0
   }
+}
+
+extension Backup.Summary {
+  fileprivate var text: String { "\(zones) zones, \(records) records, taken at \(takenAt)." }
 }
 
 /// `holdfast restore`: restores a database from a backup.

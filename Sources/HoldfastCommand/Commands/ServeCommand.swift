@@ -55,6 +55,9 @@ enum ServeCommand: Subcommand {
         name: "zone-size", value: "MB|none",
         help: "How much a zone may hold before it takes no more; 1024 unless given"),
       .init(
+        name: "log-level", value: "debug|info|warning|error",
+        help: "The least level of lines in the log; info unless given. Health checks are debug"),
+      .init(
         name: "metrics", value: "ADDRESS:PORT",
         help: "Serves GET /metrics for Prometheus there, to everybody who reaches it; nowhere unless given"),
     ]
@@ -93,6 +96,12 @@ enum ServeCommand: Subcommand {
         throw UsageError("--cache-size takes megabytes, 1 or more.")
       }
       configuration.snapshotLimit = megabytes << 20
+    }
+    if let text = options["log-level"] {
+      guard let level = LogLevel(rawValue: text) else {
+        throw UsageError("--log-level takes debug, info, warning or error.")
+      }
+      configuration.logLevel = level
     }
     if let text = options["metrics"] {
       let (host, port) = try endpoint(text, "metrics")

@@ -20,6 +20,15 @@ public struct Backup {
     }
   }
 
+  /// Reads a backup to its end, and compares its digest and its compressed content.
+  ///
+  /// - Throws: `ServerError`: `unreachable`; `notOurs`, `newer` or `damaged` for a file that is no complete backup.
+  public static func verify(_ path: String) throws -> Summary {
+    let reader = try BackupReader(path)
+    try reader.read { _ in }
+    return Summary(reader.manifest)
+  }
+
   private let location: DatabaseLocation
   private let environment: ServerEnvironment
 

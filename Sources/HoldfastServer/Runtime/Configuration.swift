@@ -62,6 +62,8 @@ public struct Configuration: Sendable {
   public var log: @Sendable (String) -> Void
   /// The team's resolvers and validators; default none.
   public var rules: Rules
+  /// Lines of the log below this level are not written; `info` unless given.
+  public var logLevel = LogLevel.info
   /// Clock, randomness and passwords.
   public var environment: ServerEnvironment
 

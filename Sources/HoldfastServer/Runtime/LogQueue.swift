@@ -66,7 +66,7 @@ final class LogQueue: @unchecked Sendable {
 
   private func noteDropped() {
     if dropped == 0 { return }
-    var writer = RequestLog.beginLine("log", level: "warning", at: now())
+    var writer = RequestLog.beginLine("log", level: .warning, at: now())
     writer.key("message")
     writer.string("\(dropped) lines were dropped, as nobody read the log.")
     writer.endObject()

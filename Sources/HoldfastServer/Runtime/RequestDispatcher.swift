@@ -56,7 +56,7 @@ final class RequestDispatcher: Sendable {
   private let run: String
 
   init(_ database: any ServerDatabase, _ configuration: Configuration, _ log: RequestLog) throws {
-    let failed: @Sendable (String) -> Void = { log.event("failure", level: "error", $0) }
+    let failed: @Sendable (String) -> Void = { log.event("failure", level: .error, $0) }
     database.tellMismatches(failed)
     let environment = configuration.environment
     self.log = log
@@ -127,7 +127,7 @@ final class RequestDispatcher: Sendable {
     if listener == nil { webhook?.lead(true) }
     purging = try RetentionThread(
       database, configuration.retention, api.snapshots, write: { Self.write($0, to: writer) },
-      warn: { log.event("clock", level: "warning", $0) },
+      warn: { log.event("clock", level: .warning, $0) },
       passed: { metrics?.purged(now: Double(environment.now()) / 1000) }, log: failed)
   }
 

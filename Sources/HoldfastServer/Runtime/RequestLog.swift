@@ -6,14 +6,21 @@ import HoldfastService
 struct RequestLog: Sendable {
   private let write: @Sendable (String) -> Void
   private let now: @Sendable () -> Int64
+  /// Lines below are not written.
+  private let least: LogLevel
 
-  init(_ write: @escaping @Sendable (String) -> Void, now: @escaping @Sendable () -> Int64) {
+  init(
+    _ write: @escaping @Sendable (String) -> Void, from least: LogLevel,
+    now: @escaping @Sendable () -> Int64
+  ) {
     self.write = write
+    self.least = least
     self.now = now
   }
 
   /// Logs an event of the server itself.
-  func event(_ event: StaticString, level: StaticString = "info", _ text: String = "") {
+  func event(_ event: StaticString, level: LogLevel = .info, _ text: String = "") {
+    if level < least { return }
     var writer = begin(event, level: level)
     if !text.isEmpty {
       writer.key("message")
@@ -24,7 +31,9 @@ struct RequestLog: Sendable {
 
   /// Logs an answered request.
   func request(_ entry: Entry, _ response: HTTPResponse) {
-    var writer = begin("request", level: response.status >= 500 ? "error" : "info")
+    let level: LogLevel = response.status >= 500 ? .error : entry.isHealthCheck ? .debug : .info
+    if level < least { return }
+    var writer = begin("request", level: level)
     writer.key("method")
     writer.string(Self.bounded(entry.method, 16))
     writer.key("path")
@@ -65,6 +74,8 @@ struct RequestLog: Sendable {
     let id: String
     let method: String
     let path: Substring
+    /// Whether it is one of the addresses that proxies and supervisors ask all the time.
+    var isHealthCheck: Bool { path == "/healthz" || path == "/readyz" }
     /// The address of the client.
     let address: String
     /// The scheme that the client used, according to a trusted proxy; nil if not stated.
@@ -78,18 +89,18 @@ struct RequestLog: Sendable {
     var device: Int64?
   }
 
-  private func begin(_ event: StaticString, level: StaticString) -> JSONWriter {
+  private func begin(_ event: StaticString, level: LogLevel) -> JSONWriter {
     Self.beginLine(event, level: level, at: now())
   }
 
   /// The start of a line: time, level and event.
-  static func beginLine(_ event: StaticString, level: StaticString, at now: Int64) -> JSONWriter {
+  static func beginLine(_ event: StaticString, level: LogLevel, at now: Int64) -> JSONWriter {
     var writer = JSONWriter(capacity: 320)
     writer.beginObject()
     writer.key("time")
     writer.string(Timestamp.text(milliseconds: now))
     writer.key("level")
-    writer.string(level.description)
+    writer.string(level.rawValue)
     writer.key("event")
     writer.string(event.description)
     return writer

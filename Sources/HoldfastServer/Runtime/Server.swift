@@ -43,12 +43,12 @@ public final class Server: Sendable {
     // Before the schema is applied to the database.
     if let schema = configuration.schema { try configuration.rules.check(against: schema) }
     let environment = configuration.environment
-    let log = RequestLog(configuration.log, now: environment.now)
+    let log = RequestLog(configuration.log, from: configuration.logLevel, now: environment.now)
     self.log = log
     (database, lock) = try configuration.database.serve(
       schema: configuration.schema, removals: configuration.removals,
       DatabaseService(environment: environment, mustExist: configuration.mustExist) {
-        log.event("history", level: "warning", $0)
+        log.event("history", level: .warning, $0)
       })
     tls = configuration.tls
     let contents = try configuration.tls?.read()
@@ -64,10 +64,10 @@ public final class Server: Sendable {
       http = try HTTPServer(
         address: configuration.address, port: configuration.port, threads: configuration.threads,
         limits: limits, certificate: certificate, failure: { dispatcher.failure($0) },
-        log: { log.event("http", level: "warning", $0) }, admission: { dispatcher.admit($0, $1) },
+        log: { log.event("http", level: .warning, $0) }, admission: { dispatcher.admit($0, $1) },
         handler: { dispatcher.handle($0, $1) })
       metrics = try configuration.metrics.map { [http] address throws(HTTPServerError) in
-        try MetricsServer(address, log: { log.event("http", level: "warning", $0) }) {
+        try MetricsServer(address, log: { log.event("http", level: .warning, $0) }) {
           dispatcher.metricsText(connections: http.connections)
         }
       }
@@ -77,6 +77,7 @@ public final class Server: Sendable {
     }
     let host = configuration.address.contains(":") ? "[\(configuration.address)]" : configuration.address
     url = "\(certificate == nil ? "http" : "https")://\(host):\(http.port)"
+    log.event("start", Self.description(of: database))
     log.event("listening", url)
   }
 
@@ -88,11 +89,22 @@ public final class Server: Sendable {
   /// - Parameter grace: the time limit for requests in flight; default 10 seconds.
   public func stop(grace: Duration = .seconds(10)) {
     guard !isStopped.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    log.event("stopping", "Requests in flight are finished, for at most \(grace).")
     dispatcher.announceStop()
     http.stop(grace: grace)
     metrics?.stop()
     dispatcher.stop()
     lock?.release()
+    log.event("stopped")
+  }
+
+  /// The release, the schema and the epoch, for the log.
+  private static func description(of database: any ServerDatabase) -> String {
+    let schema = database.schema
+    let tables = schema.tables.count { !$0.isBuiltIn }
+    let version = schema.version > 0 ? " version \(schema.version)" : ""
+    return
+      "holdfast \(Release.version), schema \(schema.name)\(version) with \(tables) tables, epoch \(database.epoch)"
   }
 
   /// Reads the certificate and its key again, and presents them to new connections. An unusable pair is logged, and the current one stays
@@ -108,7 +120,7 @@ public final class Server: Sendable {
       guard isNew else { return }
       http.present(try contents.pair)
       log.event("certificate", "The certificate was read again.")
-    } catch { log.event("certificate", level: "error", "The certificate of before stays: \(error)") }
+    } catch { log.event("certificate", level: .error, "The certificate of before stays: \(error)") }
   }
 
   /// Runs a server until SIGTERM or SIGINT, then stops it cleanly. SIGHUP reloads the certificate. Changed certificate files are detected
