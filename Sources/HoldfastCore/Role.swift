@@ -1,5 +1,5 @@
 /// What a member may do in a zone. Each role may do what the lesser ones may.
-public enum Role: String, Comparable, Sendable, CaseIterable {
+public enum Role: String, Comparable, Sendable, CaseIterable, Codable {
   /// Reads.
   case viewer
   /// Reads and writes records.

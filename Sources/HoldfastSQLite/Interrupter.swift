@@ -1,5 +1,5 @@
 internal import CSQLite
-internal import Synchronization
+internal import HoldfastSystem
 
 /// Stops what a connection is running, from any thread.
 ///
@@ -8,9 +8,9 @@ internal import Synchronization
 public final class Interrupter: Sendable {
   /// The address of the open connection, or 0. The lock keeps the connection open while it is being
   /// interrupted.
-  private let address: Mutex<UInt>
+  private let address: Guarded<UInt>
 
-  init(_ database: OpaquePointer) { address = Mutex(UInt(bitPattern: database)) }
+  init(_ database: OpaquePointer) { address = Guarded(UInt(bitPattern: database)) }
 
   /// Makes every running statement of the connection fail soon with `.interrupt`; a write among them loses
   /// its whole transaction. Statements started after all running ones have ended are not affected.

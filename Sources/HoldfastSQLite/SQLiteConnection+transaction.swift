@@ -146,7 +146,21 @@ extension SQLiteConnection {
   /// - Parameter handler: replaces the one before; nil stops observing. Changes of a transaction that is open
   ///   now are not reported.
   public func onChange(_ handler: ((TextSet) -> Void)?) {
-    observation.observe(database, handler)
+    observation.observe(database, handler.map { handler in { handler($0.tables) } })
+  }
+
+  /// The same as `onChange`, with the row numbers of the rows as far as SQLite names them.
+  ///
+  /// - Parameter handler: replaces the one before, also of `onChange`.
+  public func onCommit(_ handler: ((SQLiteChanges) -> Void)?) { observation.observe(database, handler) }
+
+  /// Runs `body` and finds the tables that its statements read, also through views and subqueries.
+  ///
+  /// - Parameter body: what to do; statements that it only prepares do not count.
+  public func collectingTables<Result>(
+    _ body: () throws -> Result
+  ) rethrows -> (result: Result, tables: TextSet) {
+    try observation.collectReads(body)
   }
 
   /// The tables that a statement reads, also through views, triggers and subqueries. SQLite's own tables
@@ -162,8 +176,6 @@ extension SQLiteConnection {
       throw SQLiteError(outcome.result, of: database, statement: sql, while: .preparing)
     }
     sqlite3_finalize(prepared)
-    // Views and common table expressions are named too, and are not tables; a table-valued function names
-    // sqlite_master when it is first met.
-    return outcome.read.filter { !$0.hasPrefix("sqlite_") && database.isTable($0) }
+    return database.tables(among: outcome.read)
   }
 }

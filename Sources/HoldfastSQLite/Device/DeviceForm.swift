@@ -1,5 +1,5 @@
 package import HoldfastCore
-import Synchronization
+import HoldfastSystem
 
 /// The tables, indexes and triggers that a device's file must have, and what of them it has not, or has otherwise.
 ///
@@ -26,7 +26,7 @@ package struct DeviceForm: Sendable {
   private let names: TextMap<String>
   private let columns: [(table: String, names: [String])]
 
-  private static let last = Mutex<(schema: [UInt8], form: DeviceForm)?>(nil)
+  private static let last = Guarded<(schema: [UInt8], form: DeviceForm)?>(nil)
 
   /// The form of a schema. An app opens its file again and again with one schema: its form is made once.
   package static func of(_ schema: SyncSchema) throws -> DeviceForm {
