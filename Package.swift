@@ -30,10 +30,12 @@ let package = Package(
   products: [
     .library(name: "Holdfast", targets: ["Holdfast"]),
     .library(name: "HoldfastServer", targets: ["HoldfastServer"]),
+    .library(name: "HoldfastTesting", targets: ["HoldfastTesting"]),
     .executable(name: "holdfast", targets: ["HoldfastCommand"]),
     .executable(name: "jot", targets: ["Jot"]),
     .executable(name: "fleet", targets: ["Fleet"]),
     .plugin(name: "SnapshotPlugin", targets: ["SnapshotPlugin"]),
+    .plugin(name: "RecordsPlugin", targets: ["RecordsPlugin"]),
     .executable(name: "simulate", targets: ["HoldfastSimulation"]),
   ],
   targets: [
@@ -68,11 +70,18 @@ let package = Package(
       name: "HoldfastHTTP", dependencies: ["HoldfastConcurrency", "CSockets", "CZstd", "CDeflate"],
       swiftSettings: optimized),
     .target(
-      name: "HoldfastService", dependencies: ["HoldfastCore", "HoldfastConcurrency", "CSodium"],
+      name: "HoldfastService", dependencies: ["HoldfastCore", "HoldfastConcurrency"],
       swiftSettings: optimized),
     .target(
       name: "HoldfastSQLiteStore",
       dependencies: ["HoldfastCore", "HoldfastConcurrency", "HoldfastService", "HoldfastSQLite"],
+      swiftSettings: optimized),
+    .target(
+      name: "HoldfastTesting",
+      dependencies: [
+        "HoldfastCore", "HoldfastConcurrency", "HoldfastService", "HoldfastSQLite", "HoldfastSQLiteStore",
+        "Holdfast",
+      ],
       swiftSettings: optimized),
     .target(
       name: "HoldfastPostgresStore",
@@ -85,11 +94,15 @@ let package = Package(
         "HoldfastPostgres", "HoldfastPostgresStore", "HoldfastHTTP", "CSodium", "CZstd", "COpenSSL",
       ],
       swiftSettings: strict),
+    .target(name: "HoldfastRecords", dependencies: ["HoldfastCore"], swiftSettings: optimized),
+    .executableTarget(
+      name: "RecordsTool", dependencies: ["HoldfastCore", "HoldfastRecords"], swiftSettings: strict),
+    .plugin(name: "RecordsPlugin", capability: .buildTool(), dependencies: ["RecordsTool"]),
     .executableTarget(
       name: "HoldfastCommand",
       dependencies: [
         "HoldfastCore", "HoldfastSQLite", "HoldfastSQLiteStore", "HoldfastServer", "HoldfastHTTP",
-        "HoldfastCurl", "Holdfast",
+        "HoldfastCurl", "Holdfast", "HoldfastRecords",
       ],
       swiftSettings: strict),
     .executableTarget(
@@ -140,6 +153,13 @@ let package = Package(
       name: "HoldfastTests",
       dependencies: ["HoldfastCore", "HoldfastSystem", "HoldfastSQLite", "Holdfast"],
       swiftSettings: whole),
+    .testTarget(
+      name: "HoldfastTestingTests",
+      dependencies: ["HoldfastCore", "HoldfastHTTP", "HoldfastServer", "HoldfastTesting"],
+      swiftSettings: whole),
+    .testTarget(
+      name: "HoldfastRecordsTests", dependencies: ["HoldfastCore", "HoldfastRecords", "HoldfastTesting"],
+      exclude: ["holdfast.json"], swiftSettings: whole, plugins: ["RecordsPlugin"]),
     .testTarget(
       name: "SimulationTests", dependencies: ["HoldfastCore", "HoldfastSimulation", "CSQLite"],
       swiftSettings: whole),

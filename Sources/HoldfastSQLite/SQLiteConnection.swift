@@ -34,7 +34,8 @@ public final class SQLiteConnection {
   /// SQLite reads nothing yet: a file that is not a database shows at the first statement, as
   /// `.notADatabase`.
   /// - Parameters:
-  ///   - path: the file, or `:memory:` for a private database that goes with the connection.
+  ///   - path: the file, or `:memory:` for a private database that goes with the connection. `memory:/NAME` is a database in memory too, which
+  ///     all connections of the process that give the same name share; it goes with the last of them.
   ///   - access: what may be done; read, write and create unless given.
   ///   - busyTimeout: how long a statement waits for another connection's lock before it throws `.busy`; to
   ///     the millisecond, from 0 to 24 days; 5 seconds unless given.
@@ -49,7 +50,11 @@ public final class SQLiteConnection {
       case .readOnly: SQLITE_OPEN_READONLY
       }
     var opened: OpaquePointer?
-    let result = sqlite3_open_v2(path, &opened, mode | SQLITE_OPEN_NOMUTEX, nil)
+    // SQLite's VFS in memory shares what begins with a slash. Source: <https://www.sqlite.org/src/file/src/memdb.c>.
+    let isShared = path.hasPrefix("memory:/")
+    let result = sqlite3_open_v2(
+      isShared ? String(path.dropFirst("memory:".count)) : path, &opened, mode | SQLITE_OPEN_NOMUTEX,
+      isShared ? "memdb" : nil)
     guard result == SQLITE_OK, let opened else {
       let code = opened.map { sqlite3_extended_errcode($0) } ?? result
       let error = SQLiteError(code, of: opened, statement: nil, while: .opening)

@@ -72,6 +72,7 @@ public final class Store: Sendable {
     }
     writer = try DatabaseQueue(label: "holdfast.writer", isInMemory: file == nil) {
       let database = try open(.readWriteCreate)
+      try environment.setClock(of: database.connection)
       database.connection.onCommit { changes.announce($0) }
       return database
     }

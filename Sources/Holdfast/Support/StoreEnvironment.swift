@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastCore
+import HoldfastSQLite
 
 /// Where time and chance come from. The one place that asks the system for them.
 public struct StoreEnvironment: Sendable {
@@ -9,6 +10,9 @@ public struct StoreEnvironment: Sendable {
   public let random: @Sendable () -> UInt64
   /// Waits; throws when the task is cancelled.
   public let sleep: @Sendable (Duration) async throws -> Void
+
+  /// Whether the clock is the system's, which SQLite asks by itself.
+  private var isSystem = false
 
   /// An environment of its parts.
   public init(
@@ -21,10 +25,19 @@ public struct StoreEnvironment: Sendable {
   }
 
   /// The system's clock and randomness.
-  public static let system = StoreEnvironment(
-    now: { Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)) },
-    random: { UInt64.random(in: .min ... .max) },
-    sleep: { try await Task.sleep(for: $0) })
+  public static let system: StoreEnvironment = {
+    var environment = StoreEnvironment(
+      now: { Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)) },
+      random: { UInt64.random(in: .min ... .max) },
+      sleep: { try await Task.sleep(for: $0) })
+    environment.isSystem = true
+    return environment
+  }()
+
+  /// Has a connection tell the time by this clock: the triggers that note an edit ask SQLite.
+  func setClock(of connection: SQLiteConnection) throws {
+    if !isSystem { try connection.setClock(now) }
+  }
 
   /// Makes an id for a new record.
   public func newID() -> String { Identifier.make(milliseconds: now(), random: (random(), random())) }

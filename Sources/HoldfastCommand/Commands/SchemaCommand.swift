@@ -1,5 +1,6 @@
-import HoldfastSQLiteStore
 import HoldfastCore
+import HoldfastRecords
+import HoldfastSQLiteStore
 import HoldfastServer
 
 /// `holdfast schema`: checks a schema, and prints what is made of it.
@@ -13,6 +14,8 @@ enum SchemaCommand: Subcommand {
       .init(
         name: "print", value: "sql|postgres|json",
         help: "Print the server's tables in SQLite or PostgreSQL, or the schema with all that is implied"),
+      .init(name: "swift", value: nil, help: "Print the record types for an app in Swift"),
+      .init(name: "typescript", value: nil, help: "Print the record types for a program in TypeScript"),
       .init(name: "problems", value: nil, help: "Print the table of problems instead; takes no FILE"),
       .init(
         name: "json-schema", value: nil,
@@ -39,6 +42,17 @@ enum SchemaCommand: Subcommand {
       throw UsageError("Name a schema file.")
     }
     let schema = try readSchema(path)
+    if ["swift", "typescript", "print"].filter(options.has).count > 1 {
+      throw UsageError("Give one of --swift, --typescript and --print.")
+    }
+    if options.has("swift") {
+      Swift.print(try SwiftSource(schema).text(), terminator: "")
+      return 0
+    }
+    if options.has("typescript") {
+      Swift.print(try TypeScriptSource(schema).text(), terminator: "")
+      return 0
+    }
     switch options["print"] {
     case nil:
       let own = schema.tables.filter { !$0.isBuiltIn }

@@ -16,7 +16,7 @@ public struct Adoption {
   private let random: @Sendable (Int) -> [UInt8]
 
   /// Adoption in the database at `location`.
-  public init(_ location: PostgresLocation, environment: ServerEnvironment = .system) {
+  public init(_ location: PostgresLocation, environment: ServerEnvironment) {
     self.location = location
     random = environment.random
   }

@@ -1,6 +1,11 @@
-import Glibc
 import HoldfastSQLite
 package import HoldfastService
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
 
 /// A data directory while a backup is restored into it; docs/RESTORING.md, section 2.
 package struct RestoredDirectory {
@@ -118,7 +123,7 @@ package struct RestoredDirectory {
   }
 
   private func rename(_ path: String, to other: String) throws(ServerError) {
-    guard Glibc.rename(path, other) == 0 else { throw failure(path) }
+    guard renameFile(path, other) == 0 else { throw failure(path) }
     try syncFolder(of: other)
     try syncFolder(of: path)
   }
@@ -127,6 +132,9 @@ package struct RestoredDirectory {
     ServerError(.unreachable, "\(path) can't be written: \(systemMessage(errno)).")
   }
 }
+
+/// A method of this name hides the system's function.
+private func renameFile(_ path: String, _ other: String) -> Int32 { rename(path, other) }
 
 extension DataDirectory {
   /// Refuses a directory without a database.

@@ -64,12 +64,7 @@ struct AccountRoutes {
       guard !name.utf8.contains(0), let found = try reader.store.user(named: name) else {
         throw Problem(.notFound, "No user has this name.")
       }
-      return .answer(
-        .json(
-          JSONValue.object([
-            .init("id", .string(found.id)), .init("name", .string(found.name)),
-            .init("issuer", found.issuer.map { .string($0) } ?? .null),
-          ]).bytes))
+      return .answer(.json(found.json.bytes))
     }
   }
 
@@ -142,18 +137,7 @@ struct AccountRoutes {
       .success(.purged), .success(.time):
       return .problem(Problem(.internalError))
     case .success(.session(let session)):
-      var members: [JSONValue.Member] = [
-        .init("user", ["id": .string(session.user), "name": .string(session.userName)]),
-        .init(
-          "device",
-          [
-            "id": .string(session.device), "name": .string(session.deviceName),
-            "session": .integer(session.number),
-          ]),
-        .init("token", .string(token)),
-      ]
-      if let applied = session.applied { members.append(.init("applied", applied.json)) }
-      return .json(status: status, JSONValue.object(members).bytes)
+      return .json(status: status, session.json(token: token))
     }
   }
 }

@@ -9,18 +9,7 @@ extension SharingRoutes {
     try api.read { reader in
       let user = try api.device(of: request, reader).key.user
       try QueryParameters(request).requireOnly()
-      let found = try reader.store.transaction {
-        try reader.store.pendingMemberships(of: user).compactMap { pending -> JSONValue? in
-          // One whose zone has ended is not good any more.
-          guard let title = try title(of: pending.zone, reader.store) else { return nil }
-          return [
-            "id": .string(pending.id), "zone": .string(pending.zone), "role": .string(pending.role),
-            "title": title,
-            "invited_by": ["id": .string(pending.inviter), "name": .string(pending.inviterName)],
-          ]
-        }
-      }
-      return .answer(.json(JSONValue.object([.init("memberships", .array(found))]).bytes))
+      return .answer(.json(try SharingAnswers(reader.store, api.schema).memberships(of: user).bytes))
     }
   }
 
@@ -44,12 +33,7 @@ extension SharingRoutes {
     try api.read { reader in
       let user = try api.device(of: request, reader).key.user
       try QueryParameters(request).requireOnly()
-      guard let role = try reader.store.ownRole(of: user, in: group) else { throw Problem(.notFound) }
-      if role < .owner { throw Problem(.roleInsufficient, "The grants of a group are shown to its owners.") }
-      let grants = try reader.store.grants(of: group).map { grant -> JSONValue in
-        ["id": .string(grant.id), "zone": .string(grant.zone), "role": .string(grant.role)]
-      }
-      return .answer(.json(JSONValue.object([.init("grants", .array(grants))]).bytes))
+      return .answer(.json(try SharingAnswers(reader.store, api.schema).grants(of: group, for: user).bytes))
     }
   }
 
@@ -63,10 +47,7 @@ extension SharingRoutes {
     try api.read { reader in
       let user = try api.device(of: request, reader).key.user
       try QueryParameters(request).requireOnly()
-      let blocks = try reader.store.blocks(of: user).map { blocked -> JSONValue in
-        ["id": .string(blocked.id), "name": .string(blocked.name)]
-      }
-      return .answer(.json(JSONValue.object([.init("blocks", .array(blocks))]).bytes))
+      return .answer(.json(try SharingAnswers(reader.store, api.schema).blocks(of: user).bytes))
     }
   }
 
@@ -84,13 +65,7 @@ extension SharingRoutes {
   static func membership(_ result: Result<Outcome, Problem>) -> HTTPResponse {
     switch result {
     case .success(.membership(let member, let isNew)):
-      .json(
-        status: isNew ? 201 : 200,
-        JSONValue.object([
-          .init("id", .string(member.id)), .init("zone", .string(member.zone)),
-          .init("user", .string(member.user)), .init("name", .string(member.name)),
-          .init("role", .string(member.role.rawValue)),
-        ]).bytes)
+      .json(status: isNew ? 201 : 200, member.json.bytes)
     case .success: .problem(Problem(.internalError))
     case .failure(let problem): .problem(problem)
     }

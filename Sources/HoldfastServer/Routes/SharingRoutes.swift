@@ -19,7 +19,7 @@ struct SharingRoutes {
     let token = makeToken(random: api.environment.random)
     return .write(.invite(key, invitation, TokenHash(of: token))) { result in
       switch result {
-      case .success: .json(status: 201, Self.json(of: invitation, token: token).bytes)
+      case .success: .json(status: 201, invitation.json(token: token).bytes)
       case .failure(let problem): .problem(problem)
       }
     }
@@ -30,15 +30,11 @@ struct SharingRoutes {
     try api.read { reader in
       let key = try api.device(of: request, reader).key
       try QueryParameters(request).requireOnly()
-      guard let state = try reader.store.zone(zone, for: key.user), let role = Role(rawValue: state.role)
-      else {
-        throw Problem(.notFound)
-      }
-      if role < .owner { throw Problem(.roleInsufficient, "Invitations take the role owner.") }
-      let now = api.environment.now()
-      let known = try reader.store.invitations(to: zone).filter { $0.isGood(at: now) }
-      let list = JSONValue.array(known.map { Self.json(of: $0, token: nil) })
-      return .answer(.json(JSONValue.object([.init("invitations", list)]).bytes))
+      return .answer(
+        .json(
+          try SharingAnswers(reader.store, api.schema).invitations(
+            to: zone, for: key.user, at: api.environment.now()
+          ).bytes))
     }
   }
 
@@ -61,44 +57,9 @@ struct SharingRoutes {
     try api.requireJSON(request)
     let token = TokenHash(of: try InvitationBody.token(request.body))
     return try api.read { reader in
-      try reader.store.transaction {
-        guard let invitation = try reader.store.invitation(token),
-          invitation.isGood(at: api.environment.now()),
-          try reader.store.zone(invitation.zone, for: invitation.inviter)?.role == Role.owner.rawValue,
-          let inviter = try reader.store.account(id: invitation.inviter)?.name,
-          let title = try title(of: invitation.zone, reader.store)
-        else { throw Problem(.invitationInvalid) }
-        return .answer(
-          .json(
-            JSONValue.object([
-              .init("role", .string(invitation.role.rawValue)),
-              .init("expires_at", .string(Timestamp.text(milliseconds: invitation.expiresAt))),
-              .init("title", title), .init("invited_by", .string(inviter)),
-            ]).bytes))
-      }
+      .answer(
+        .json(
+          try SharingAnswers(reader.store, api.schema).look(at: token, at: api.environment.now()).bytes))
     }
-  }
-
-  /// The first text of a zone's root record, null where it has none; nil when the zone has ended. That of a user's own zone is null.
-  func title(of zone: String, _ store: any StoreReader) throws -> JSONValue? {
-    for (index, table) in api.schema.tables.enumerated() where table.zone == .root {
-      guard case .live(let record, _)? = try store.records([zone], of: index, for: nil)[zone] else {
-        continue
-      }
-      let column = table.columns.firstIndex { $0.type == .text }
-      return column.flatMap { record.values[$0].text }.map { .string($0) } ?? .null
-    }
-    return try store.account(id: zone) == nil ? nil : .null
-  }
-
-  private static func json(of invitation: Invitation, token: String?) -> JSONValue {
-    var members: [JSONValue.Member] = [.init("id", .string(invitation.id))]
-    if let token { members.append(.init("token", .string(token))) }
-    members += [
-      .init("role", .string(invitation.role.rawValue)),
-      .init("expires_at", .string(Timestamp.text(milliseconds: invitation.expiresAt))),
-      .init("uses", .integer(invitation.uses)),
-    ]
-    return .object(members)
   }
 }

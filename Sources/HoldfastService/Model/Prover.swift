@@ -1,15 +1,13 @@
-internal import CSodium
 package import HoldfastCore
 
 /// Makes and checks what devices keep to show the server what it said to them: docs/RESTORING.md, section 4. A proof is good for the one user or
 /// device that it was made for, in the database whose key it was made with; nobody else can make one.
 package struct Prover: Sendable {
   package static let keySize = 32
-  private static let codeSize = Int(crypto_auth_hmacsha256_bytes())
 
-  private let key: [UInt8]
+  private let codes: MessageCode
 
-  package init(key: [UInt8]) { self.key = key }
+  package init(key: [UInt8]) { codes = MessageCode(key: key) }
 
   /// What is shown of a user's role in a zone, as of a moment of the zone.
   package struct Role: Sendable, Equatable {
@@ -60,24 +58,14 @@ package struct Prover: Sendable {
   private func words(of proof: String, _ bound: [String]) -> [String]? {
     let parts = proof.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard proof.utf8.count <= 200, parts.count == 4, let given = Base64.bytes(url: parts[3]),
-      given.count == Self.codeSize
+      given.count == MessageCode.size
     else { return nil }
     let words = Array(parts.prefix(3))
-    // In a time that does not tell how much of it is right.
-    return sodium_memcmp(given, code(of: bound + words), Self.codeSize) == 0 ? words : nil
+    return MessageCode.isSame(given, code(of: bound + words)) ? words : nil
   }
 
-  /// HMAC-SHA256 (RFC 2104) of texts, each behind its length.
+  /// The code of texts, each behind its length.
   private func code(of texts: [String]) -> [UInt8] {
-    var state = crypto_auth_hmacsha256_state()
-    var code = [UInt8](repeating: 0, count: Self.codeSize)
-    crypto_auth_hmacsha256_init(&state, key, key.count)
-    for text in texts {
-      let bytes = Array(text.utf8)
-      let part = withUnsafeBytes(of: UInt32(truncatingIfNeeded: bytes.count).bigEndian) { Array($0) } + bytes
-      crypto_auth_hmacsha256_update(&state, part, UInt64(part.count))
-    }
-    crypto_auth_hmacsha256_final(&state, &code)
-    return code
+    codes.code(of: texts.flatMap { [bigEndian(UInt32(truncatingIfNeeded: $0.utf8.count)), Array($0.utf8)] })
   }
 }

@@ -1,5 +1,3 @@
-internal import CSodium
-
 /// What the server keeps of a token: its BLAKE2b hash, so that who reads the database can't sign in.
 ///
 /// Tokens are found by their hash. How long that takes tells nothing about a token, as nobody can make one for a
@@ -9,15 +7,7 @@ package struct TokenHash: Sendable, Hashable {
 
   /// Hashes a token as it is on the wire.
   package init(of token: some StringProtocol) {
-    var text = String(token)
-    bytes = [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
-      text.withUTF8 { text in
-        if let hash = buffer.baseAddress {
-          _ = crypto_generichash(hash, 32, text.baseAddress, UInt64(text.count), nil, 0)
-        }
-      }
-      count = 32
-    }
+    bytes = BLAKE2b.hash(Array(token.utf8))
   }
 
   /// The hash of no token: that of the device of an identity at a client, which JWTs stand for. It is made with a key, as no text's is.
@@ -26,12 +16,7 @@ package struct TokenHash: Sendable, Hashable {
       withUnsafeBytes(of: UInt64(part.utf8.count).bigEndian) { Array($0) } + Array(part.utf8)
     }
     let key = Array("holdfast: the device of a JWT".utf8)
-    bytes = [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
-      if let hash = buffer.baseAddress {
-        _ = crypto_generichash(hash, 32, parts, UInt64(parts.count), key, key.count)
-      }
-      count = 32
-    }
+    bytes = BLAKE2b.hash(parts, key: key)
   }
 
   /// Lends the hash.

@@ -1,23 +1,22 @@
-import HoldfastCore
-import HoldfastService
+package import HoldfastCore
 
 /// The bodies of the requests of accounts, sessions and devices, read and checked.
-struct Credentials: Sendable {
-  private(set) var name: String?
-  private(set) var password: String?
+package struct Credentials: Sendable {
+  private var name: String?
+  private var password: String?
   /// A JWT in place of name and password.
-  private(set) var token: String?
-  private(set) var deviceName: String?
-  private(set) var deviceID: String?
+  private var token: String?
+  private var deviceName: String?
+  package private(set) var deviceID: String?
   /// Which of the device's sessions the sender had last; nil when it does not say.
-  private(set) var session: Int64?
+  package private(set) var session: Int64?
 
   /// Reads `{"name", "password", "device": {"name", "id"?, "session"?}}`, or `token` in place of the first two.
   ///
   /// - Parameter allowsDeviceID: whether it is a sign-in, not a sign-up.
   ///
   /// - Throws: `Problem`: `malformedJSON` or `invalidRequest`.
-  init(body: [UInt8], allowsDeviceID: Bool) throws(Problem) {
+  package init(body: [UInt8], allowsDeviceID: Bool) throws(Problem) {
     var read = Self()
     try readJSON(body) { reader in
       try reader.readObject { key, reader in
@@ -46,7 +45,7 @@ struct Credentials: Sendable {
   /// The three parts of a sign-up or sign-in.
   ///
   /// - Throws: `Problem.invalidRequest` naming the part that is missing or has a wrong form.
-  func complete() throws(Problem) -> (name: String, password: String, device: String) {
+  package func complete() throws(Problem) -> (name: String, password: String, device: String) {
     guard let name else { throw Problem(.invalidRequest, "name is missing.") }
     guard let password else { throw Problem(.invalidRequest, "password is missing.") }
     if token != nil { throw Problem(.invalidRequest, "token takes the place of name and password.") }
@@ -58,7 +57,7 @@ struct Credentials: Sendable {
   /// The token of a sign-in in place of name and password, nil without one; and the name of the device.
   ///
   /// - Throws: `Problem.invalidRequest`.
-  func byToken() throws(Problem) -> (token: String, device: String)? {
+  package func byToken() throws(Problem) -> (token: String, device: String)? {
     guard let token else { return nil }
     if name != nil || password != nil {
       throw Problem(.invalidRequest, "token takes the place of name and password.")
@@ -74,12 +73,12 @@ struct Credentials: Sendable {
   /// Reads `{"name"}`, the name of a device.
   ///
   /// - Throws: `Problem`: `malformedJSON` or `invalidRequest`.
-  static func deviceName(body: [UInt8]) throws(Problem) -> String {
+  package static func deviceName(body: [UInt8]) throws(Problem) -> String {
     try checkedDeviceName(readText("name", of: body))
   }
 
   /// Checks what a new account is to be called.
-  static func checkNewName(_ name: String) throws(Problem) {
+  package static func checkNewName(_ name: String) throws(Problem) {
     let isGood =
       (1...64).contains(name.utf8.count) && name.utf8.first.map { isLetterOrDigit($0) } == true
       && name.utf8.allSatisfy { isLetterOrDigit($0) || $0 == 0x2E || $0 == 0x5F || $0 == 0x2D }
@@ -91,7 +90,7 @@ struct Credentials: Sendable {
   }
 
   /// Checks a new password.
-  static func checkNewPassword(_ password: String) throws(Problem) {
+  package static func checkNewPassword(_ password: String) throws(Problem) {
     if !(8...1024).contains(password.utf8.count) {
       throw Problem(.invalidRequest, "password must have 8 to 1024 bytes.")
     }

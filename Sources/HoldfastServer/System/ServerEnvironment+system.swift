@@ -1,4 +1,5 @@
 internal import CSodium
+public import HoldfastService
 
 #if canImport(Glibc)
   import Glibc

@@ -1,16 +1,16 @@
 internal import CSodium
-import Glibc
+import HoldfastService
 
 /// The SHA-256 of a content, by libsodium, which is faster than that of HoldfastCore.
-package struct ContentHash: Sendable, Hashable {
+struct ContentHash: Sendable, Hashable {
   /// The 32 bytes.
-  package let bytes: [UInt8]
+  let bytes: [UInt8]
 
   /// 64 hex digits.
-  package var text: String { hexadecimal(bytes) }
+  var text: String { hexadecimal(bytes) }
 
   /// The hash of several contents, each with its length before it, so that no two lists have the same.
-  package init(of parts: [[UInt8]]) {
+  init(of parts: [[UInt8]]) {
     var state = crypto_hash_sha256_state()
     crypto_hash_sha256_init(&state)
     for part in parts {
@@ -24,7 +24,7 @@ package struct ContentHash: Sendable, Hashable {
   /// The hash of a content in pieces, of which an empty one is the end.
   ///
   /// - Parameter next: gives the piece that begins at an offset.
-  package init(pieces next: (_ offset: Int64) -> [UInt8]) {
+  init(pieces next: (_ offset: Int64) -> [UInt8]) {
     var state = crypto_hash_sha256_state()
     crypto_hash_sha256_init(&state)
     var offset: Int64 = 0
@@ -38,7 +38,7 @@ package struct ContentHash: Sendable, Hashable {
   }
 
   /// Reads 64 hex digits; nil when the text is something else.
-  package init?(_ text: some StringProtocol) {
+  init?(_ text: some StringProtocol) {
     let digits = Array(text.utf8)
     guard digits.count == 64 else { return nil }
     var bytes: [UInt8] = []

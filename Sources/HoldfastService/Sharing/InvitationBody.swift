@@ -1,15 +1,14 @@
-import HoldfastCore
-import HoldfastService
+package import HoldfastCore
 
 /// The body of `POST /v1/zones/{zone}/invitations`, read and checked: `{"role", "expires_in", "uses"}`.
-struct InvitationBody {
-  let role: Role
+package struct InvitationBody {
+  package let role: Role
   /// In seconds.
-  let lifetime: Int64
-  let uses: Int64
+  package let lifetime: Int64
+  package let uses: Int64
 
   /// - Throws: `Problem`: `malformedJSON` or `invalidRequest`.
-  init(_ body: [UInt8]) throws(Problem) {
+  package init(_ body: [UInt8]) throws(Problem) {
     var (role, lifetime, uses): (Role?, Int64?, Int64?) = (nil, nil, nil)
     try readJSON(body) { reader in
       try reader.readObject { key, reader in
@@ -32,7 +31,7 @@ struct InvitationBody {
   }
 
   /// Reads `{"token"}`.
-  static func token(_ body: [UInt8]) throws(Problem) -> String {
+  package static func token(_ body: [UInt8]) throws(Problem) -> String {
     guard let token = try readText("token", of: body) else {
       throw Problem(.invalidRequest, "token must be there.")
     }

@@ -1,0 +1,10 @@
+import Synchronization
+
+/// What the server of a test says of unexpected failures.
+final class ServerLog: Sendable {
+  private let all = Mutex<[String]>([])
+
+  var lines: [String] { all.withLock { $0 } }
+
+  func add(_ line: String) { all.withLock { $0.append(line) } }
+}
