@@ -52,13 +52,15 @@ let package = Package(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .target(name: "HoldfastCore", swiftSettings: optimized),
+    .target(name: "HoldfastSystem", swiftSettings: optimized),
     .target(
-      name: "HoldfastSQLite", dependencies: ["HoldfastCore", "CSQLite"], swiftSettings: optimized),
+      name: "HoldfastSQLite", dependencies: ["HoldfastCore", "HoldfastSystem", "CSQLite"],
+      swiftSettings: optimized),
     .target(name: "HoldfastCurl", dependencies: ["HoldfastCore", "CCurl"], swiftSettings: optimized),
     .target(
       name: "Holdfast",
       dependencies: [
-        "HoldfastCore", "HoldfastSQLite",
+        "HoldfastCore", "HoldfastSystem", "HoldfastSQLite",
         .target(name: "HoldfastCurl", condition: .when(platforms: [.linux])),
       ], swiftSettings: optimized),
     .target(name: "HoldfastConcurrency", swiftSettings: optimized),
@@ -148,7 +150,8 @@ let package = Package(
         "HoldfastSQLiteStore", "HoldfastPostgresStore", "HoldfastServer", "TemporaryPostgres", "CSodium",
       ], swiftSettings: whole),
     .testTarget(
-      name: "HoldfastTests", dependencies: ["HoldfastCore", "HoldfastSQLite", "Holdfast"],
+      name: "HoldfastTests",
+      dependencies: ["HoldfastCore", "HoldfastSystem", "HoldfastSQLite", "Holdfast"],
       swiftSettings: whole),
     .testTarget(
       name: "HoldfastTestingTests",

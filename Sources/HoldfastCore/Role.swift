@@ -1,5 +1,5 @@
 /// A member's role in a zone. Each role includes the rights of the lower ones.
-public enum Role: String, Comparable, Sendable, CaseIterable {
+public enum Role: String, Comparable, Sendable, CaseIterable, Codable {
   /// Reads.
   case viewer
   /// Reads and writes records.

@@ -76,6 +76,8 @@ package enum Transition: String, CaseIterable, Sendable {
   case engineRested = "6.2 syncing: answered, nothing left"
   case engineWentOn = "6.2 syncing: answered, something left"
   case engineFailed = "6.2 syncing: failed, again later"
+  case engineUnreachable = "6.2 syncing: failed, no answer came"
+  case enginePutOff = "6.2 waiting: reachable, but the server said when to come back"
   case engineReplaced = "6.2 syncing: the identity was replaced meanwhile"
   case engineExpired = "6.2 syncing: 401"
   case engineDiverged = "6.2 syncing: diverged"

@@ -1,18 +1,13 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import HoldfastSystem
 
 /// The identity of the file at a path, which differs from that of another file with the same name.
 struct FileIdentity: Equatable {
-  private let device: dev_t
-  private let number: ino_t
+  private let device: UInt64
+  private let number: UInt64
 
   /// Looks up a file; nil if there is none.
   init?(path: String) {
-    var status = stat()
-    guard stat(path, &status) == 0 else { return nil }
-    (device, number) = (status.st_dev, status.st_ino)
+    guard let identity = System.identity(ofFile: path) else { return nil }
+    (device, number) = identity
   }
 }

@@ -1,5 +1,5 @@
 internal import CSQLite
-internal import Synchronization
+internal import HoldfastSystem
 
 /// Interrupts the running statements of a connection, from any thread.
 ///
@@ -7,9 +7,9 @@ internal import Synchronization
 public final class Interrupter: Sendable {
   /// The address of the open connection, or 0. The lock keeps the connection open while it is being
   /// interrupted.
-  private let address: Mutex<UInt>
+  private let address: Guarded<UInt>
 
-  init(_ database: OpaquePointer) { address = Mutex(UInt(bitPattern: database)) }
+  init(_ database: OpaquePointer) { address = Guarded(UInt(bitPattern: database)) }
 
   /// Makes every running statement of the connection fail soon with `.interrupt`. An interrupted write rolls back its whole transaction.
   /// Statements that start after all running ones have ended are not affected.

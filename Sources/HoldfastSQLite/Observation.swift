@@ -8,11 +8,20 @@ import HoldfastCore
 /// statement also knows from the authorizer which tables it writes. Sources: <https://www.sqlite.org/c3ref/update_hook.html>,
 /// <https://www.sqlite.org/c3ref/set_authorizer.html>.
 final class Observation {
-  /// Called after each commit with the names of the tables that it changed.
-  private(set) var handler: ((TextSet) -> Void)?
+  /// Called after each commit with what it changed.
+  private(set) var handler: ((SQLiteChanges) -> Void)?
 
   /// The tables changed since the transaction began.
-  var tables: TextSet = []
+  private(set) var tables: TextSet = []
+
+  /// Their rows. A savepoint that is rolled back leaves what it has changed.
+  private var rows: TextMap<ChangedRows> = [:]
+
+  /// Those of the table of the last row seen.
+  private var lastRows: ChangedRows?
+
+  /// The tables that the statements since `collectReads` read; nil when nobody asks.
+  private var read: TextSet?
 
   /// The number of rows that the update hook has seen; it wraps around.
   private(set) var rowsSeen: UInt64 = 0
@@ -60,7 +69,7 @@ final class Observation {
   }
 
   /// Starts calling `handler`, or stops when nil. Changes made before are not reported.
-  func observe(_ database: OpaquePointer, _ handler: ((TextSet) -> Void)?) {
+  func observe(_ database: OpaquePointer, _ handler: ((SQLiteChanges) -> Void)?) {
     self.handler = handler
     purge()
     guard handler != nil else {
@@ -72,9 +81,9 @@ final class Observation {
     let context = Unmanaged.passUnretained(self).toOpaque()
     sqlite3_update_hook(
       database,
-      { context, _, _, table, _ in
+      { context, _, _, table, row in
         guard let context, let table else { return }
-        Unmanaged<Observation>.fromOpaque(context).takeUnretainedValue().changed(table)
+        Unmanaged<Observation>.fromOpaque(context).takeUnretainedValue().changed(table, row)
       }, context)
     sqlite3_commit_hook(
       database,
@@ -104,33 +113,62 @@ final class Observation {
     guard commitBegan else { return }
     commitBegan = false
     guard sqlite3_get_autocommit(database) != 0, !tables.isEmpty else { return }
-    let committed = tables
+    let committed = TextMap(tables.map { ($0, rows[$0]?.rows ?? .any) })
     purge()
-    handler?(committed)
+    handler?(SQLiteChanges(committed))
   }
+
+  /// Notes tables of which any row may have changed.
+  func changedAny(_ names: TextSet) {
+    tables.formUnion(names)
+    for name in names {
+      let known = rows[name, default: ChangedRows()]
+      rows[name] = known
+      known.addAny()
+    }
+  }
+
+  /// Runs `body` and gives the names of the tables that its statements read.
+  func collectReads<Result>(_ body: () throws -> Result) rethrows -> (result: Result, tables: TextSet) {
+    let outer = read
+    read = []
+    defer {
+      if let inner = read { read = outer.map { $0.union(inner) } }
+    }
+    let result = try body()
+    return (result, read ?? [])
+  }
+
+  /// Notes what a statement that is about to be used reads.
+  func used(_ names: @autoclosure () -> TextSet) { if read != nil { read?.formUnion(names()) } }
 
   /// Discards the changes of the open transaction.
   private func purge() {
     tables = []
-    last = []
+    rows = [:]
+    (last, lastRows) = ([], nil)
     commitBegan = false
   }
 
   /// Restores an earlier set of changed tables, for a savepoint that is rolled back.
   func restore(_ earlier: TextSet) {
     tables = earlier
-    last = []
+    (last, lastRows) = ([], nil)
   }
 
-  private func changed(_ table: UnsafePointer<CChar>) {
+  private func changed(_ table: UnsafePointer<CChar>, _ row: Int64) {
     rowsSeen &+= 1
     let isLast = last.withUnsafeBufferPointer { known in
       if let base = known.baseAddress { sqlite3_stricmp(base, table) == 0 } else { false }
     }
-    if isLast { return }
+    if isLast, let lastRows { return lastRows.add(row) }
     let name = String(cString: table)
     last = ContiguousArray(name.utf8CString)
     tables.insert(name)
+    let known = rows[name, default: ChangedRows()]
+    rows[name] = known
+    known.add(row)
+    lastRows = known
   }
 
   private func note(_ table: UnsafePointer<CChar>, written: Bool) {

@@ -138,7 +138,21 @@ extension SQLiteConnection {
   /// virtual table is reported by its shadow tables.
   /// - Parameter handler: replaces the previous one; nil stops observing. Changes of the currently open transaction are not reported.
   public func onChange(_ handler: ((TextSet) -> Void)?) {
-    observation.observe(database, handler)
+    observation.observe(database, handler.map { handler in { handler($0.tables) } })
+  }
+
+  /// The same as `onChange`, with the row numbers of the rows as far as SQLite names them.
+  ///
+  /// - Parameter handler: replaces the one before, also of `onChange`.
+  public func onCommit(_ handler: ((SQLiteChanges) -> Void)?) { observation.observe(database, handler) }
+
+  /// Runs `body` and finds the tables that its statements read, also through views and subqueries.
+  ///
+  /// - Parameter body: what to do; statements that it only prepares do not count.
+  public func collectingTables<Result>(
+    _ body: () throws -> Result
+  ) rethrows -> (result: Result, tables: TextSet) {
+    try observation.collectReads(body)
   }
 
   /// The tables that a statement reads, including through views, triggers and subqueries. SQLite's own tables (`sqlite_…`) are left out.
@@ -153,8 +167,6 @@ extension SQLiteConnection {
       throw SQLiteError(outcome.result, of: database, statement: sql, while: .preparing)
     }
     sqlite3_finalize(prepared)
-    // The authorizer also names views and common table expressions, which are no tables. For a table-valued function it names sqlite_master
-    // on first use.
-    return outcome.read.filter { !$0.hasPrefix("sqlite_") && database.isTable($0) }
+    return database.tables(among: outcome.read)
   }
 }

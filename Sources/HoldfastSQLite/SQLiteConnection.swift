@@ -3,8 +3,9 @@ import HoldfastCore
 
 /// One connection to an SQLite database.
 ///
-/// Use it from one thread at a time. It is opened without SQLite's own locks and is not `Sendable`, so an actor, a `Mutex` or a thread must
-/// own it. Only its `interrupter` may be used from elsewhere. Using a closed connection traps.
+/// Use it from one thread at a time: it is opened without SQLite's own locks and is not `Sendable`, so an
+/// actor, a lock or a thread must own it. Only its `interrupter` may be used from elsewhere. Using a
+/// closed connection is a programmer's error and traps.
 public final class SQLiteConnection {
   /// The permitted access to the file.
   public enum Access: Sendable, Hashable {
@@ -156,7 +157,9 @@ public final class SQLiteConnection {
       throw SQLiteError(outcome.result, of: database, statement: String(cString: text), while: .preparing)
     }
     rest = tail
-    return prepared.map { Statement($0, of: database, observation, written: outcome.written) }
+    return prepared.map {
+      Statement($0, of: database, observation, read: outcome.read, written: outcome.written)
+    }
   }
 }
 

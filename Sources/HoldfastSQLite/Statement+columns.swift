@@ -51,7 +51,15 @@ extension Statement {
   }
 
   /// A text column, from 0; nil if it is not valid UTF-8.
-  private func validText(_ index: Int) -> String? { String(validating: textBytes(index), as: UTF8.self) }
+  private func validText(_ index: Int) -> String? {
+    let bytes = textBytes(index)
+    if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) {
+      return String(validating: bytes, as: UTF8.self)
+    }
+    // What is no UTF-8 is replaced, and then is not the same any more.
+    let text = String(decoding: bytes, as: UTF8.self)
+    return text.utf8.elementsEqual(bytes) ? text : nil
+  }
 
   /// Every column of the row, in order.
   public var values: [SQLiteValue] { (0..<columnCount).map { value($0) } }

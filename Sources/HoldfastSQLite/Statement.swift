@@ -15,6 +15,9 @@ public final class Statement {
   private let written: TextSet
   private let unhooked: TextSet
 
+  /// What the authorizer named as read: tables, views, and names within the statement.
+  private let named: TextSet
+
   /// Counters at the first step, to detect whether the statement changed anything.
   private var rowsSeenBefore: UInt64 = 0
   private var totalChangesBefore: Int32 = 0
@@ -22,10 +25,11 @@ public final class Statement {
   /// Whether the statement has started, and has neither ended nor been reset.
   public private(set) var isRunning = false
 
-  init(_ handle: OpaquePointer, of database: OpaquePointer, _ observation: Observation, written: TextSet) {
+  init(_ handle: OpaquePointer, of database: OpaquePointer, _ observation: Observation, read: TextSet, written: TextSet) {
     self.handle = handle
     self.database = database
     self.observation = observation
+    named = read
     self.written = written.filter { !$0.hasPrefix("sqlite_") }
     unhooked = self.written.filter { database.isTable($0) && !database.hasRowID($0) }
   }
@@ -41,6 +45,9 @@ public final class Statement {
   /// The highest parameter number; 0 if there are none.
   public var parameterCount: Int { Int(sqlite3_bind_parameter_count(handle)) }
 
+  /// The tables that the statement reads, also through views, triggers and subqueries; not SQLite's own.
+  private(set) lazy var tablesRead = database.tables(among: named)
+
   /// Advances to the next row.
   ///
   /// - Returns: whether there is a row. False means that the statement is complete (and, outside a transaction, committed) and has been
@@ -53,6 +60,7 @@ public final class Statement {
         throw SQLiteError(.misuse, "The connection has been closed.", statement: sql)
       }
       isRunning = true
+      observation.used(tablesRead)
       if observation.isObserving {
         rowsSeenBefore = observation.rowsSeen
         totalChangesBefore = sqlite3_total_changes(database)
@@ -93,13 +101,19 @@ public final class Statement {
     isRunning = false
     guard observation.isObserving else { return }
     if !written.isEmpty, sqlite3_total_changes(database) != totalChangesBefore {
-      observation.tables.formUnion(observation.rowsSeen == rowsSeenBefore ? written : unhooked)
+      observation.changedAny(observation.rowsSeen == rowsSeenBefore ? written : unhooked)
     }
     observation.settle(database)
   }
 }
 
 extension OpaquePointer {
+  /// The tables among the names that the authorizer heard. Views and common table expressions are named too, and are not tables; a table-valued
+  /// function names sqlite_master when it is first met.
+  func tables(among names: TextSet) -> TextSet {
+    names.filter { !$0.hasPrefix("sqlite_") && isTable($0) }
+  }
+
   /// Whether the database that this points to has a table (not a view) of this name.
   func isTable(_ name: String) -> Bool {
     sqlite3_table_column_metadata(self, nil, name, nil, nil, nil, nil, nil, nil) == SQLITE_OK

@@ -86,7 +86,7 @@ struct StormTests {
       var rest = dice[...]
       func roll(_ count: Int) -> Int { Int((rest.popFirst() ?? 0) % UInt64(max(count, 1))) }
       func pick(_ table: String) throws -> String? {
-        let ids = try db.fetch(String.self, "SELECT id FROM \(table) ORDER BY id")
+        let ids = try db.fetch(String.self, "SELECT id FROM \(identifier: table) ORDER BY id")
         return ids.isEmpty ? nil : ids[roll(ids.count)]
       }
       for _ in 0...roll(3) {

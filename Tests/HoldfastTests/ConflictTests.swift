@@ -9,9 +9,10 @@ struct ConflictTests {
 
   private static func conflict(
     _ policy: String, column: String = "title", winner: String = #""Theirs""#, loser: String = #""Mine""#,
-    id: String = id, record: String = IDs.item, resolution: String = "null", rev: Int = 1
+    id: String = id, record: String = IDs.item, resolution: String = "null", rev: Int = 1,
+    device: String = "d2"
   ) -> String {
-    #"{"table":"conflicts","id":"\#(id)","rev":\#(rev),"seq":9,"columns":{"record_table":"items","record_id":"\#(record)","column_name":"\#(column)","policy":"\#(policy)","base":"Milk","winner_value":\#(winner),"loser_value":\#(loser),"winner_user":"u1","winner_device":"d1","winner_at":"2026-01-01T00:00:00.000Z","loser_user":"u2","loser_device":"d2","loser_at":"2026-01-01T00:00:01.000Z","resolution":\#(resolution),"resolved_by":null,"resolved_at":null}}"#
+    #"{"table":"conflicts","id":"\#(id)","rev":\#(rev),"seq":9,"columns":{"record_table":"items","record_id":"\#(record)","column_name":"\#(column)","policy":"\#(policy)","base":"Milk","winner_value":\#(winner),"loser_value":\#(loser),"winner_user":"u1","winner_device":"d1","winner_at":"2026-01-01T00:00:00.000Z","loser_user":"u2","loser_device":"\#(device)","loser_at":"2026-01-01T00:00:01.000Z","resolution":\#(resolution),"resolved_by":null,"resolved_at":null}}"#
   }
 
   /// A device with a list, an item called "Theirs", and conflicts.
@@ -182,5 +183,31 @@ struct ConflictTests {
     #expect(first.count == 1)
     try await fixture.store.write { try $0.resolve(first[0], taking: .winner) }
     #expect(try await states.next() == [])
+  }
+
+  @Test("a rule of the app answers the questions of this device's edits as they come, and no others (I3)")
+  func answeredByRule() async throws {
+    let fixture = try await Self.fixture(Self.conflict("ask", device: "somebody else's"))
+    let (asked, ask) = AsyncStream.makeStream(of: String.self)
+    let rule = Task {
+      try await fixture.store.answerQuestions(of: "items", column: "title") { question, _ in
+        ask.yield(question.id)
+        guard let mine = question.loser.value?.stringValue, let theirs = question.winner.value?.stringValue
+        else { return nil }
+        return .value(.text("\(theirs), \(mine)"))
+      }
+    }
+    let own = "0193aaaa-0000-7000-8000-0000000000c2"
+    let change = Self.conflict("ask", id: own, device: "0193aaaa-0000-7000-8000-00000000000d")
+    try await fixture.answer(IDs.part(change, from: "0000000a.2", to: "0000000a.3"))
+    for await id in asked {
+      #expect(id == own)
+      break
+    }
+    let questions = fixture.store.live(Conflict.where(\.resolution == nil))
+    for try await open in questions where open.map(\.id) == [Self.id] { break }
+    #expect(try await fixture.value("SELECT title FROM items") == "Theirs, Mine")
+    rule.cancel()
+    _ = try? await rule.value
   }
 }

@@ -82,6 +82,10 @@ struct SyncMachineTests {
     let actions = machine.handle(.failed(.later(reason: "", retryAfter: 400)))
     #expect(actions.first == .schedule(.seconds(400)))
     #expect(machine.handle(.edited) == [])
+    // The server has said when; that the network is there says nothing else.
+    #expect(machine.handle(.reachable) == [])
+    _ = machine.handle(.timer)
+    _ = machine.handle(.failed(.later(reason: "", retryAfter: nil)))
     #expect(machine.handle(.reachable).contains(.send(changeSetLimit: SyncMachine.changeSetLimit)))
   }
 
@@ -94,6 +98,31 @@ struct SyncMachineTests {
     #expect(machine.handle(.syncNow) == [.finish(.expired)])
     #expect(machine.handle(.signedIn) == [.schedule(.zero)])
     #expect(machine.handle(.timer).contains(.send(changeSetLimit: SyncMachine.changeSetLimit)))
+  }
+
+  @Test("a network that is gone is asked for more often than a server that said to come later, and at once when it is back (I7)")
+  func backOffFollowsCause() {
+    var gone = syncing()
+    var put = syncing()
+    var longest = (gone: Duration.zero, put: Duration.zero)
+    for _ in 0..<12 {
+      for case .schedule(let wait) in gone.handle(.failed(.unreachable(reason: ""))) { longest.gone = wait }
+      for case .schedule(let wait) in put.handle(.failed(.later(reason: "", retryAfter: nil))) { longest.put = wait }
+      _ = (gone.handle(.timer), put.handle(.timer))
+    }
+    #expect(longest.gone <= .milliseconds(SyncMachine.longestOffline))
+    #expect(longest.put > .milliseconds(SyncMachine.longestOffline))
+    let send = SyncMachine.Action.send(changeSetLimit: SyncMachine.changeSetLimit)
+    _ = gone.handle(.failed(.unreachable(reason: "")))
+    #expect(gone.handle(.reachable).contains(send))
+    // It begins with short waits again: the network may be there before its servers are.
+    #expect(gone.handle(.failed(.unreachable(reason: ""))).contains { action in
+      if case .schedule(let wait) = action { wait <= .milliseconds(SyncMachine.backOff.first) } else { false }
+    })
+    _ = put.handle(.failed(.later(reason: "", retryAfter: 60)))
+    #expect(put.handle(.reachable) == [])
+    #expect(put.state == .waiting)
+    #expect(put.handle(.syncNow).contains(send))
   }
 
   private func refusal(_ items: Int, isTooLarge: Bool = false) -> SyncMachine.Event {

@@ -39,7 +39,7 @@ struct CatalogueImport {
     let columns = store.schema.table(table)?.columns.map(\.name) ?? []
     let here = try await store.read { database in
       let list = (["id"] + columns).map { "\"\($0)\"" }.joined(separator: ", ")
-      let rows = try database.rows("SELECT \(list) FROM \"\(table)\"").rows
+      let rows = try database.rows("SELECT \(unsafe: list) FROM \(identifier: table)").rows
       return rows.map { row in
         (id: row[0].text ?? "", values: Dictionary(uniqueKeysWithValues: zip(columns, row.dropFirst())))
       }

@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastCore
+import HoldfastSystem
 
 /// Where the pages of downloads that are not whole yet are kept.
 ///
@@ -30,17 +31,9 @@ struct PageFiles: PageStorage {
       UnsafeRawBufferPointer(bytes), to: folder.appendingPathComponent(name).path, isDurable: true)
   }
 
+  // Not as `Data`, whose bytes would be copied once more.
   func load(_ name: String) -> [UInt8]? {
-    // Not as `Data`, whose bytes would be copied once more.
-    guard let file = fopen(folder.appendingPathComponent(name).path, "rb") else { return nil }
-    defer { fclose(file) }
-    var status = stat()
-    guard fstat(fileno(file), &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-    let size = Int(status.st_size)
-    let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
-      count = fread(buffer.baseAddress, 1, size, file)
-    }
-    return bytes.count == size ? bytes : nil
+    System.bytes(ofFile: folder.appendingPathComponent(name).path)
   }
 
   func remove(_ names: [String]) {
@@ -50,5 +43,22 @@ struct PageFiles: PageStorage {
   func removeAll(but known: TextSet) {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
     remove(names.filter { !known.contains($0) })
+  }
+}
+
+/// Pages in memory, of a store that is there itself.
+final class MemoryPages: PageStorage {
+  private let pages = Guarded<TextMap<[UInt8]>>([:])
+
+  func save(_ bytes: UnsafeBufferPointer<UInt8>, name: String) {
+    let bytes = [UInt8](bytes)
+    pages.withLock { $0[name] = bytes }
+  }
+  func load(_ name: String) -> [UInt8]? { pages.withLock { $0[name] } }
+  func remove(_ names: [String]) {
+    pages.withLock { pages in for name in names { pages[name] = nil } }
+  }
+  func removeAll(but known: TextSet) {
+    pages.withLock { pages in pages = TextMap(pages.filter { known.contains($0.key) }.map { ($0.key, $0.value) }) }
   }
 }

@@ -37,7 +37,10 @@ struct ImportPlacing {
       let name = schema.tables[list.table].columns[list.column].name
       // In the order of the numbers; those without one last.
       let sorted = members.map { (Self.number(records[$0].columns[name]), $0) }.sorted { $0 < $1 }
-      let positions = try database.run(of: sorted.count, between: try last(list), and: nil)
+      // Devices that import the same records make the same positions, so that they do not conflict.
+      let seed = Fingerprint(of: namespace, schema.tables[list.table].name, name, list.parent.text).value
+      let positions = Position.run(
+        count: sorted.count, between: try last(list), and: nil, replica: .init(random: seed), nonce: seed)
       for (member, position) in zip(sorted, positions) {
         records[member.1].columns[name] = .text(position.string)
       }

@@ -22,6 +22,7 @@ package final class LocalDatabase {
   let serverSchema: ServerSchema
   /// What the change sets of the outbox say of columns whose policy combines.
   let sealedSets: SealedSets
+  let token: SessionToken
   /// SQLite's number of the file's form when it was last seen to be this schema's.
   private var knownForm: Int64?
 
@@ -29,9 +30,11 @@ package final class LocalDatabase {
   ///
   /// - Parameter pages: where pages are kept; nil puts them, and snapshots, into folders beside the database.
   init(
-    path: String, schema: SyncSchema, access: SQLiteConnection.Access, pages: (any PageStorage)?
+    path: String, schema: SyncSchema, access: SQLiteConnection.Access, pages: (any PageStorage)?,
+    options: StoreOptions
   ) throws {
     self.schema = schema
+    token = SessionToken(storage: options.tokens)
     snapshots = pages == nil ? SnapshotDownloads(database: path) : nil
     self.pages = pages ?? PageFiles(database: path)
     sql = schema.tables.map(TableStatements.init)
@@ -43,10 +46,13 @@ package final class LocalDatabase {
     edits = EditTable(connection: connection, schema: schema)
     serverSchema = ServerSchema(connection: connection, schema: schema)
     sealedSets = SealedSets(connection: connection, schema: schema)
-    // In memory: each statement with triggers keeps a journal of its own, which would be a temporary file.
+    // Temporary files in memory: each statement with triggers keeps a journal of its own. On Apple's platforms a common fsync leaves what is written in
+    // the drive's cache; elsewhere `fullfsync` says nothing.
     try connection.execute(
-      "PRAGMA foreign_keys = ON; PRAGMA synchronous = EXTRA; PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY;"
-    )
+      """
+      PRAGMA foreign_keys = ON; PRAGMA synchronous = EXTRA; PRAGMA cache_size = -\(max(64, options.cacheSize >> 10));
+      PRAGMA temp_store = MEMORY; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;
+      """)
     if access == .readOnly { return }
     _ = try connection.row("PRAGMA journal_mode = WAL")
     // Until here SQLite keeps a rollback journal, whose end is durable only with EXTRA: it could come back after a loss of power.
@@ -59,6 +65,7 @@ package final class LocalDatabase {
   init(_ later: LocalDatabase, before schema: SyncSchema) {
     self.schema = schema
     (connection, pages, snapshots) = (later.connection, later.pages, nil)
+    token = later.token
     sql = schema.tables.map(TableStatements.init)
     policies = schema.tables.map { table in
       TextMap(table.columns.map { ($0.name, $0.policy) })
@@ -90,7 +97,8 @@ package final class LocalDatabase {
         "The table holdfast_local has numbers that no operation can have. Take a copy of the file of before.")
     }
     return DeviceState(
-      device: text(0), user: text(1), name: text(2), token: text(3), clock: Stamp(rawValue: row.integer(4)),
+      device: text(0), user: text(1), name: text(2), token: try token.read(text(3), device: text(0)),
+      clock: Stamp(rawValue: row.integer(4)),
       nextNumber: row.integer(5), chain: Fingerprint(row.text(6)) ?? .beginning, confirmed: row.integer(7),
       confirmedChain: Fingerprint(row.text(8)) ?? .beginning, mustResend: row.integer(9) != 0,
       replica: row.text(10), session: row.integer(11), lastServerClock: Stamp(rawValue: row.integer(12)),
@@ -106,6 +114,13 @@ package final class LocalDatabase {
       try checkForm(kind)
       return try body()
     }
+  }
+
+  /// Runs `body` in a transaction that only reads, also on a connection that can write.
+  func reading<T>(_ body: () throws -> T) throws -> T {
+    try connection.execute("PRAGMA query_only = ON")
+    defer { try? connection.execute("PRAGMA query_only = OFF") }
+    return try transaction(.deferred, body)
   }
 
   /// Takes the file's form of now for that of this schema.

@@ -8,6 +8,7 @@ package struct DatabaseOpening {
   let access: SQLiteConnection.Access
   let pages: (any PageStorage)?
   let replica: String
+  let options: StoreOptions
 
   /// How to open the database at `path`.
   ///
@@ -16,10 +17,12 @@ package struct DatabaseOpening {
   ///   - pages: where pages are kept; nil puts them, and snapshots, into folders beside the database.
   ///     Elsewhere there are no snapshots.
   ///   - replica: what the positions made here are told apart by, when the database is new.
+  ///   - options: those of the store.
   package init(
     path: String, schema: SyncSchema, access: SQLiteConnection.Access, pages: (any PageStorage)? = nil,
-    replica: String
+    replica: String, options: StoreOptions = StoreOptions()
   ) {
+    self.options = options
     (self.path, self.schema, self.access) = (path, schema, access)
     (self.pages, self.replica) = (pages, replica)
   }
@@ -30,12 +33,14 @@ package struct DatabaseOpening {
   ///   `SQLiteError`.
   package func open() throws -> LocalDatabase {
     do {
-      let database = try LocalDatabase(path: path, schema: schema, access: access, pages: pages)
+      let database = try LocalDatabase(
+        path: path, schema: schema, access: access, pages: pages, options: options)
       if access == .readOnly { return database }
       try database.connection.transaction(.immediate) {
         try prepare(database)
         try Mending(database: database).mend(replica: replica)
         try Zones(database: database).removeStrayFiles()
+        try moveTokenOut(of: database)
         try database.rememberForm()
       }
       return database
@@ -51,6 +56,17 @@ package struct DatabaseOpening {
     } catch let error as SQLiteError where error.isDamage {
       throw StoreError.damaged(error)
     }
+  }
+
+  /// Gives a token that is in the file to the app's storage, from the first time on that there is one.
+  private func moveTokenOut(of database: LocalDatabase) throws {
+    let row = try database.connection.row("SELECT device, token FROM holdfast_local")
+    guard options.tokens != nil, let device = row?[0].text, let token = row?[1].text,
+      token != SessionToken.elsewhere
+    else { return }
+    let mark = try database.token.keep(token, device: device)
+    try database.connection.execute("PRAGMA secure_delete = ON")
+    try database.connection.run("UPDATE holdfast_local SET token = ?", [.text(mark)])
   }
 
   private func prepare(_ database: LocalDatabase) throws {
@@ -117,6 +133,7 @@ package struct DatabaseOpening {
     try Sealing(database: before).seal(isStrict: false)
     let triggers = try connection.rows(
       "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'holdfast\\_%' ESCAPE '\\'")
+    try options.beforeSchemaChange?(connection)
     for row in triggers { try connection.execute("DROP TRIGGER \"\(row[0].text ?? "")\"") }
     try LocalSchemaChange(connection: connection, old: old, new: schema, difference: difference).run()
     for table in schema.tables.indices { try connection.execute(tables.triggers(table)) }

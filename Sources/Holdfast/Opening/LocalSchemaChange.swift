@@ -9,8 +9,19 @@ struct LocalSchemaChange {
   let new: SyncSchema
   let difference: SchemaDifference
 
-  /// Takes all steps.
+  /// Takes all steps. SQLite brings the app's own indexes, views and triggers to new names; what uses a column that goes has to go before.
+  ///
+  /// - Throws: `StoreError.schemaCannotChange`, with SQLite's word on which of them is in the way.
   func run() throws {
+    do { try change() } catch let error as SQLiteError where error.code == .error {
+      throw StoreError(
+        .schemaCannotChange,
+        "What the app itself has made in the file uses what the new schema removes. Drop it in StoreOptions.beforeSchemaChange. SQLite says: \(error.message)"
+      )
+    }
+  }
+
+  private func change() throws {
     let tables = DeviceTables(schema: new)
     let rewritten = difference.kept.filter(\.isRewritten)
     try connection.execute("PRAGMA defer_foreign_keys = ON")
@@ -52,7 +63,10 @@ struct LocalSchemaChange {
 
   private func dropIndexes(of table: String) throws {
     let rows = try connection.rows(
-      "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
+      """
+      SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL
+      AND name LIKE 'holdfast\\_%' ESCAPE '\\'
+      """,
       [.text(table)])
     for row in rows { try connection.execute("DROP INDEX \"\(row[0].text ?? "")\"") }
   }

@@ -10,6 +10,13 @@ struct Outbox {
   private var rebase: Rebase { Rebase(database: database) }
   private var quarantine: Quarantine { Quarantine(database: database) }
 
+  /// How many operations the server has not confirmed, with those that are not in a change set yet.
+  func unconfirmedOperations() throws -> Int {
+    try waitingOperations()
+      + database.count(
+        "SELECT count(*) FROM (SELECT DISTINCT record_table, id FROM holdfast_edits WHERE change_set IS NULL)")
+  }
+
   /// How many operations wait in the outbox.
   func waitingOperations() throws -> Int {
     try database.count("SELECT coalesce(sum(last - first + 1), 0) FROM holdfast_outbox")

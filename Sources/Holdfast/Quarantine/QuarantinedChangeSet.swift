@@ -46,3 +46,10 @@ public struct QuarantinedChangeSet: Sendable, Hashable {
     }
   }
 }
+
+extension QuarantinedChangeSet {
+  /// The change sets in quarantine, oldest first, as a transaction sees them; for a live value: `store.live { try QuarantinedChangeSet.all(in: $0).count }`.
+  public static func all(in database: Database) throws -> [QuarantinedChangeSet] {
+    all(try database.rows(SQL(unsafe: query)).rows)
+  }
+}

@@ -40,6 +40,27 @@ enum ColumnValue {
     }
   }
 
+  /// What is bound for a value of a statement, of which no column is known.
+  ///
+  /// - Throws: what can't be stored in any column; see `ValueEncoder.value(of:)`.
+  static func bound(_ value: some Encodable) throws -> SQLiteValue {
+    switch try ValueEncoder.value(of: value) {
+    case .null: .null
+    case .bool(let isTrue): .integer(isTrue ? 1 : 0)
+    case .integer(let number): .integer(number)
+    case .real(let number): .real(number)
+    case .text(let text), .foundation(let text): .text(text)
+    case .nested: .text(try json(value))
+    }
+  }
+
+  /// The JSON of a value. Its members are in one order, as another order would be an edit.
+  static func json(_ value: some Encodable) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return String(decoding: try encoder.encode(value), as: UTF8.self)
+  }
+
   /// Whether a text is the null of JSON, which is no value in either database.
   private static func isNull(_ text: String) -> Bool {
     (try? JSONValue(parsing: text)) == .null

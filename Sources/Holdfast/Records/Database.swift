@@ -45,46 +45,98 @@ public final class Database {
 
   /// Reads rows as values of a type: with keys by the names of the columns, or one plain value from the first column.
   ///
-  /// - Parameters:
-  ///   - sql: a query; `?` stand for the arguments.
-  ///   - arguments: as many as the query has `?`.
+  /// ```swift
+  /// let titles = try db.fetch(String.self, "SELECT title FROM items WHERE list_id = \(list)")
+  /// ```
+  /// - Parameter sql: a query; what a literal interpolates is bound.
   /// - Throws: `SQLiteError`; `StoreError.valueUnfit` when a row does not fit the type.
-  public func fetch<T: Decodable>(_ type: T.Type, _ sql: String, _ arguments: [SQLiteValue] = []) throws
-    -> [T]
-  {
-    let (names, rows) = try rows(sql, arguments)
+  public func fetch<T: Decodable>(_ type: T.Type, _ sql: SQL) throws -> [T] {
+    let (names, rows) = try rows(sql)
     return try rows.map { try RowDecoder.decode(type, names: names, values: $0) }
   }
 
+  /// The same, for a text that is sent to SQLite as it is. Never put values into it: use the arguments.
+  ///
+  /// - Parameters:
+  ///   - sql: a query; `?` stand for the arguments.
+  ///   - arguments: as many as the query has `?`.
+  @_disfavoredOverload
+  public func fetch<T: Decodable>(_ type: T.Type, _ sql: String, _ arguments: [SQLiteValue] = []) throws
+    -> [T]
+  {
+    try fetch(type, SQL(unsafe: sql, arguments))
+  }
+
+  /// Reads the records of a selection, in its order.
+  ///
+  /// ```swift
+  /// let open = try db.fetch(Item.where(\.done == false).order(by: \.title))
+  /// ```
+  public func fetch<R: Record>(_ selection: RecordSelection<R>) throws -> [R] {
+    try fetch(R.self, try selection.query())
+  }
+
   /// Reads the first row as a value of a type; nil when there is none. See `fetch`.
+  public func first<T: Decodable>(_ type: T.Type, _ sql: SQL) throws -> T? { try fetch(type, sql).first }
+
+  /// The same, for a text that is sent to SQLite as it is. Never put values into it: use the arguments.
+  @_disfavoredOverload
   public func first<T: Decodable>(_ type: T.Type, _ sql: String, _ arguments: [SQLiteValue] = []) throws -> T?
   {
-    try fetch(type, sql, arguments).first
+    try first(type, SQL(unsafe: sql, arguments))
+  }
+
+  /// Reads the first record of a selection; nil when there is none.
+  public func first<R: Record>(_ selection: RecordSelection<R>) throws -> R? {
+    try fetch(selection.limit(1)).first
+  }
+
+  /// How many records a selection has: `try db.count(Item.where(\.done == false))`.
+  public func count<R: Record>(_ selection: RecordSelection<R>) throws -> Int {
+    try first(Int.self, try selection.counting()) ?? 0
   }
 
   /// Reads one record; nil when it is not on the device.
   public func find<R: Record>(_ type: R.Type, id: String) throws -> R? {
-    try first(type, "SELECT * FROM \"\(R.table)\" WHERE \"id\" = ?", [.text(id)])
+    try first(type, "SELECT * FROM \(R.self) WHERE \"id\" = \(id)")
   }
 
   /// Reads rows as they are.
-  public func rows(_ sql: String, _ arguments: [SQLiteValue] = []) throws -> (
-    names: [String], rows: [[SQLiteValue]]
-  ) {
-    let statement = try local.connection.statement(sql)
+  public func rows(_ sql: SQL) throws -> (names: [String], rows: [[SQLiteValue]]) {
+    let statement = try local.connection.statement(sql.checked().text)
     defer { statement.reset() }
-    try statement.bind(arguments)
+    try statement.bind(sql.arguments)
     let names = (0..<statement.columnCount).map { statement.columnName($0) }
     var rows: [[SQLiteValue]] = []
     while try statement.step() { rows.append(statement.values) }
     return (names, rows)
   }
 
+  /// The same, for a text that is sent to SQLite as it is. Never put values into it: use the arguments.
+  @_disfavoredOverload
+  public func rows(_ sql: String, _ arguments: [SQLiteValue] = []) throws -> (
+    names: [String], rows: [[SQLiteValue]]
+  ) {
+    try rows(SQL(unsafe: sql, arguments))
+  }
+
   // MARK: Writing
 
   /// Runs one statement of plain SQL. What it writes is recorded like every other edit.
+  ///
+  /// ```swift
+  /// try db.execute("UPDATE items SET done = \(true) WHERE list_id = \(list)")
+  /// ```
+  /// It may also make what the schema does not have and the server never sees: tables, indexes, views and full-text tables of the app's own; see
+  /// docs/RECORDS.md.
+  public func execute(_ sql: SQL) throws {
+    try local.connection.run(sql.checked().text, sql.arguments)
+  }
+
+  /// The same, for a text that is sent to SQLite as it is. Never put values into it: use the arguments.
+  @_disfavoredOverload
   public func execute(_ sql: String, _ arguments: [SQLiteValue] = []) throws {
-    try local.connection.run(sql, arguments)
+    try execute(SQL(unsafe: sql, arguments))
   }
 
   /// Inserts a new record.

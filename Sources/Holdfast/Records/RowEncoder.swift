@@ -76,7 +76,7 @@ struct RowEncoder: Encoder {
     let column = type(of: name) ?? .text
     let stored: SQLiteValue?
     do {
-      stored = try ValueEncoder.value(of: value).stored(in: column) { try json(value) }
+      stored = try ValueEncoder.value(of: value).stored(in: column) { try ColumnValue.json(value) }
     } catch let unfit as ValueEncoder.Unfit {
       throw error(name, unfit.reason)
     } catch let unfit as EncodingError {
@@ -87,13 +87,6 @@ struct RowEncoder: Encoder {
         name, "a column of type \(column.rawValue) can't hold this value of \(Swift.type(of: value))")
     }
     try put(stored, name)
-  }
-
-  /// The JSON of a value. Its members are in one order, as another order would be an edit.
-  private func json(_ value: some Encodable) throws -> String {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return String(decoding: try encoder.encode(value), as: UTF8.self)
   }
 }
 

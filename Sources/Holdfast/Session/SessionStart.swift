@@ -39,8 +39,8 @@ package struct SessionStart {
       try connection.run(
         "UPDATE holdfast_local SET device = ?, user = ?, name = ?, token = ?, session = ?",
         [
-          .text(session.device.id), .text(session.user.id), .text(session.user.name), .text(session.token),
-          .integer(session.number),
+          .text(session.device.id), .text(session.user.id), .text(session.user.name),
+          .text(try database.token.keep(session.token, device: session.device.id)), .integer(session.number),
         ])
       if state.user == nil || hasForeignSeed { try moveIn(session.user.id) }
       guard state.device != session.device.id else { return }

@@ -17,6 +17,7 @@ package struct SignOut {
   package func run(removingData: Bool, discardingUnsent: Bool) throws {
     try database.transaction(.immediate) {
       try sealing.seal(isStrict: false)
+      database.token.remove(device: try database.state().device)
       try connection.run("UPDATE holdfast_local SET token = NULL")
       guard removingData else { return }
       let unsent = try outbox.waitingOperations()

@@ -1,36 +1,43 @@
 import HoldfastCore
-import Synchronization
+import HoldfastSQLite
+import HoldfastSystem
 
-/// Tells who listens which tables a commit changed.
+/// Tells who listens what a commit changed.
 final class ChangeHub: Sendable {
   private struct Listener {
-    let tables: TextSet?
-    let tell: @Sendable () -> Void
+    var tables: TextSet?
+    let tell: @Sendable (SQLiteChanges?) -> Void
   }
   private struct State {
     var next = 0
     var listeners: [Int: Listener] = [:]
   }
-  private let state = Mutex(State())
+  private let state = Guarded(State())
 
   /// Announces a commit; nil stands for any table, as when another process wrote.
-  func announce(_ tables: TextSet?) {
+  func announce(_ changes: SQLiteChanges?) {
+    let tables = changes?.tables
     let listeners = state.withLock { state in
       state.listeners.values.filter { listener in
         guard let wanted = listener.tables, let tables else { return true }
         return !wanted.isDisjoint(with: tables)
       }
     }
-    for listener in listeners { listener.tell() }
+    for listener in listeners { listener.tell(changes) }
   }
 
   /// Listens for commits on some tables, nil for all. Gives the number to stop with.
-  func listen(tables: TextSet?, _ tell: @escaping @Sendable () -> Void) -> Int {
+  func listen(tables: TextSet?, _ tell: @escaping @Sendable (SQLiteChanges?) -> Void) -> Int {
     state.withLock { state in
       state.next += 1
       state.listeners[state.next] = Listener(tables: tables, tell: tell)
       return state.next
     }
+  }
+
+  /// From now on a listener hears of these tables alone.
+  func narrow(_ number: Int, to tables: TextSet) {
+    state.withLock { $0.listeners[number]?.tables = tables }
   }
 
   func stop(_ number: Int) { state.withLock { _ = $0.listeners.removeValue(forKey: number) } }

@@ -1,32 +1,109 @@
 import Dispatch
 import HoldfastCore
 import HoldfastSQLite
+import HoldfastSystem
 
 /// A connection with the one queue on which it is used.
+///
+/// @unchecked Sendable: `state` is touched only on `queue`, which is serial.
 final class DatabaseQueue: @unchecked Sendable {
-  // Proof: `database` is touched only on `queue`, which is serial.
-  private let queue: DispatchQueue
-  private var database: LocalDatabase?
+  private enum State {
+    case open(LocalDatabase)
+    case suspended, closed
+  }
 
-  init(label: String, open: () throws -> LocalDatabase) rethrows {
+  private let queue: DispatchQueue
+  private let makeDatabase: @Sendable () throws -> LocalDatabase
+  private var state: State
+  /// Stops what the open connection runs.
+  private let interrupter: Guarded<Interrupter?>
+  /// Whether the database goes with its connection.
+  private let isInMemory: Bool
+
+  /// - Parameter open: makes the connection, at once and after each suspension.
+  init(label: String, isInMemory: Bool = false, open: @escaping @Sendable () throws -> LocalDatabase) throws {
     queue = DispatchQueue(label: label)
-    database = try open()
+    makeDatabase = open
+    self.isInMemory = isInMemory
+    let database = try open()
+    state = .open(database)
+    interrupter = Guarded(database.connection.interrupter)
   }
 
   /// Runs `body`, which may throw, on the queue.
   ///
-  /// - Throws: `StoreError.closed`, and what `body` throws.
+  /// - Throws: `StoreError.closed`, `StoreError.suspended`, and what `body` throws.
   func perform<T: Sendable>(_ body: @escaping @Sendable (LocalDatabase) throws -> T) async throws -> T {
     try await withCheckedThrowingContinuation { continuation in
+      enqueue { continuation.resume(with: Result(catching: $0.map(body))) }
+    }
+  }
+
+  /// Runs `body` on the queue, and waits for it here: not to be called on this queue.
+  ///
+  /// - Throws: as `perform`.
+  func performNow<T>(_ body: (LocalDatabase) throws -> T) throws -> T { try queue.sync { try run(body) } }
+
+  /// Runs `body` on the queue some time; it gets what runs a function on the database.
+  func enqueue(_ body: @escaping @Sendable (Access) -> Void) {
+    queue.async { [self] in
+      body(Access(queue: self))
+      if case .open(let database) = state { database.checkpointIfLong() }
+    }
+  }
+
+  /// The database while a function runs on its queue.
+  struct Access {
+    fileprivate let queue: DatabaseQueue
+
+    func run<T>(_ body: (LocalDatabase) throws -> T) throws -> T { try queue.run(body) }
+    func map<T>(_ body: @escaping (LocalDatabase) throws -> T) -> () throws -> T { { try run(body) } }
+  }
+
+  private func run<T>(_ body: (LocalDatabase) throws -> T) throws -> T {
+    let database: LocalDatabase
+    switch state {
+    case .open(let open): database = open
+    case .suspended: throw Self.suspended
+    case .closed: throw StoreError(.closed, "The store was closed.")
+    }
+    do { return try body(database) } catch let error as SQLiteError where error.isDamage {
+      throw StoreError.damaged(error)
+    } catch let error as SQLiteError where error.code.primary == .interrupt {
+      throw Self.suspended
+    }
+  }
+
+  private static let suspended = StoreError(
+    .suspended, "The store is suspended: nothing was written. Call resume(), then do it again.")
+
+  /// Lets go of the file and of its locks when what is under way is done.
+  func suspend() async {
+    await withCheckedContinuation { continuation in
+      queue.async { [self] in
+        if case .open = state, !isInMemory {
+          state = .suspended
+          interrupter.withLock { $0 = nil }
+        }
+        continuation.resume()
+      }
+    }
+  }
+
+  /// Makes what is under way fail soon with `StoreError.suspended`.
+  func interrupt() { interrupter.withLock { $0?.interrupt() } }
+
+  /// Opens the file again.
+  func resume() async throws {
+    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
       queue.async { [self] in
         continuation.resume(
           with: Result {
-            guard let database else { throw StoreError(.closed, "The store was closed.") }
-            do { return try body(database) } catch let error as SQLiteError where error.isDamage {
-              throw StoreError.damaged(error)
-            }
+            guard case .suspended = state else { return }
+            let database = try makeDatabase()
+            state = .open(database)
+            interrupter.withLock { $0 = database.connection.interrupter }
           })
-        database?.checkpointIfLong()
       }
     }
   }
@@ -36,7 +113,8 @@ final class DatabaseQueue: @unchecked Sendable {
   /// - Parameter done: is called then, on the queue.
   func close(_ done: @escaping @Sendable () -> Void) {
     queue.async { [self] in
-      database = nil
+      state = .closed
+      interrupter.withLock { $0 = nil }
       done()
     }
   }

@@ -1,96 +1,127 @@
+import HoldfastCore
 public import HoldfastSQLite
 
+// Live queries: now, and after each change. A change is a commit of this process or of another one on the same file. A query runs again only after a
+// change of a table that it reads, and what it gives is compared with what it gave before. Changes that come faster than they are read are coalesced.
+// A query ends when the task that reads it is cancelled; it throws what the query throws.
 extension Store {
-  /// How often a live query looks whether another process wrote to the file.
-  static let foreignWriteInterval = Duration.milliseconds(500)
-
-  /// The result of a query, now and after every change, local or from the server.
+  /// The result of a query, now and after every change.
   ///
-  /// Changes that come faster than they are read are coalesced; equal results are not repeated. Ends when the task that reads it is
-  /// cancelled; throws what the query throws.
-  ///
+  /// ```swift
+  /// for try await items in store.live(Item.self, "SELECT * FROM items WHERE list_id = \(list) ORDER BY position") {
+  ///   show(items)
+  /// }
+  /// ```
   /// - Parameters:
   ///   - type: what a row is read as; see `Database.fetch`.
-  ///   - sql: a query.
-  ///   - arguments: as many as the query has `?`.
+  ///   - sql: a query; what a literal interpolates is bound.
+  public func live<T: Decodable & Sendable>(_ type: T.Type, _ sql: SQL) -> AsyncThrowingStream<[T], any Error> {
+    live(.rows(sql, Self.decoded(type)))
+  }
+
+  /// The same, for a text that is sent to SQLite as it is. Never put values into it: use the arguments.
+  @_disfavoredOverload
   public func live<T: Decodable & Sendable>(
     _ type: T.Type, _ sql: String, _ arguments: [SQLiteValue] = []
   ) -> AsyncThrowingStream<[T], any Error> {
-    live(sql, arguments) { names, rows in
-      try rows.map { try RowDecoder.decode(type, names: names, values: $0) }
-    }
+    live(type, SQL(unsafe: sql, arguments))
+  }
+
+  /// The records of a selection, now and after every change of one of them.
+  ///
+  /// ```swift
+  /// for try await open in store.live(Item.where(\.done == false)) { show(open) }
+  /// ```
+  public func live<R: Record>(_ selection: RecordSelection<R>) -> AsyncThrowingStream<[R], any Error> {
+    live(.selection(selection))
+  }
+
+  /// What a function reads, now and after every change of a table that it read from.
+  ///
+  /// ```swift
+  /// for try await count in store.live({ try $0.count(Item.where(\.done == false)) }) { badge = count }
+  /// ```
+  /// - Parameter read: runs on a reading queue, in one transaction; it can't write.
+  public func live<Value: Equatable & Sendable>(
+    _ read: @escaping @Sendable (Database) throws -> Value
+  ) -> AsyncThrowingStream<Value, any Error> {
+    live(.value(read))
   }
 
   /// The concurrent edits, oldest first, now and after every change.
   ///
   /// - Parameter onlyOpen: only the questions that wait for a person's answer; see `Conflict.isOpen`.
   public func liveConflicts(onlyOpen: Bool = false) -> AsyncThrowingStream<[Conflict], any Error> {
-    live(Conflict.self, Conflict.query(onlyOpen: onlyOpen))
+    live(Conflict.self, SQL(unsafe: Conflict.query(onlyOpen: onlyOpen)))
   }
 
   /// The change sets in quarantine, oldest first, now and after every change.
   public func liveQuarantine() -> AsyncThrowingStream<[QuarantinedChangeSet], any Error> {
-    live(QuarantinedChangeSet.query) { _, rows in QuarantinedChangeSet.all(rows) }
+    live(.rows(SQL(unsafe: QuarantinedChangeSet.query)) { _, rows in QuarantinedChangeSet.all(rows) })
   }
 
-  /// The same, with what `make` makes of the rows.
-  func live<Result: Sendable>(
-    _ sql: String, _ arguments: [SQLiteValue] = [],
-    _ make: @escaping @Sendable (_ names: [String], _ rows: [[SQLiteValue]]) throws -> Result
-  ) -> AsyncThrowingStream<Result, any Error> {
+  private func live<Value: Sendable>(_ source: LiveSource<Value>) -> AsyncThrowingStream<Value, any Error> {
     AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-      let task = Task {
-        do {
-          try await watch(sql, arguments) { continuation.yield(try make($0, $1)) }
-          continuation.finish()
-        } catch {
-          continuation.finish(throwing: error)
+      let reading = LiveReading(source, of: self) { result in
+        switch result {
+        case .success(let value): continuation.yield(value)
+        case .failure(let error): continuation.finish(throwing: error)
         }
       }
-      continuation.onTermination = { _ in task.cancel() }
+      continuation.onTermination = { _ in reading.stop() }
+      reading.start()
     }
   }
 
-  private func watch(
-    _ sql: String, _ arguments: [SQLiteValue],
-    _ tell: @Sendable (_ names: [String], _ rows: [[SQLiteValue]]) throws -> Void
-  ) async throws {
-    let tables = try await readers[0].perform { try $0.connection.tablesRead(by: sql) }
-    let version = try await foreignVersion()
-    // One pending signal is enough: the query reads whatever is there by then.
-    let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    let listener = changes.listen(tables: tables) { signal.yield() }
-    let poller = Task { try await pollForeignWrites(since: version) { signal.yield() } }
-    defer {
-      changes.stop(listener)
-      poller.cancel()
-      signal.finish()
-    }
-    var last: [[SQLiteValue]]?
-    signal.yield()
-    for await _ in signals {
-      let (names, rows) = try await read { try $0.rows(sql, arguments) }
-      if rows == last { continue }
-      last = rows
-      try tell(names, rows)
-    }
+  private static func decoded<T: Decodable & Sendable>(
+    _ type: T.Type
+  ) -> @Sendable (_ names: [String], _ rows: [[SQLiteValue]]) throws -> [T] {
+    { names, rows in try rows.map { try RowDecoder.decode(type, names: names, values: $0) } }
   }
 
-  /// SQLite's counter of other connections' commits, which also counts other processes.
-  func foreignVersion() async throws -> Int64 {
-    try await readers[0].perform { try $0.connection.dataVersion }
-  }
+  // MARK: For views
 
-  /// Looks whether others have written since, until the task is cancelled.
+  /// The result of a query for a view; see `LiveQuery`.
   ///
-  /// - Parameter version: the counter before anything was read that may have changed since.
-  func pollForeignWrites(since version: Int64?, _ tell: @Sendable () async -> Void) async throws {
-    var last = version
-    while !Task.isCancelled {
-      try await environment.sleep(Self.foreignWriteInterval)
-      guard let now = try? await foreignVersion() else { continue }
-      if now != last { await tell() }
-      last = now
+  /// ```swift
+  /// let items = store.liveQuery(Item.self, "SELECT * FROM items WHERE list_id = \(list)")
+  /// ```
+  @MainActor
+  public func liveQuery<T: Decodable & Sendable>(_ type: T.Type, _ sql: SQL) -> LiveQuery<[T]> {
+    LiveQuery(.rows(sql, Self.decoded(type)), of: self, fallback: [])
+  }
+
+  /// The records of a selection for a view; see `LiveQuery`.
+  @MainActor
+  public func liveQuery<R: Record>(_ selection: RecordSelection<R>) -> LiveQuery<[R]> {
+    LiveQuery(.selection(selection), of: self, fallback: [])
+  }
+
+  /// What a function reads, for a view; see `LiveQuery`.
+  ///
+  /// ```swift
+  /// let open = store.liveQuery(0) { try $0.count(Item.where(\.done == false)) }
+  /// ```
+  /// - Parameter fallback: the value when nothing could be read yet.
+  @MainActor
+  public func liveQuery<Value: Equatable & Sendable>(
+    _ fallback: Value, _ read: @escaping @Sendable (Database) throws -> Value
+  ) -> LiveQuery<Value> {
+    LiveQuery(.value(read), of: self, fallback: fallback)
+  }
+
+  // MARK: Writes of others
+
+  /// Begins to look for commits of other connections to the file, once.
+  func watchForeignWrites() {
+    foreignWrites.start { [weak self] in self?.lookForForeignWrites() }
+  }
+
+  /// SQLite counts commits of other connections than the one that asks; the readers never commit.
+  private func lookForForeignWrites() {
+    writer.enqueue { [weak self] access in
+      guard let self, let version = try? access.run({ try $0.connection.dataVersion }) else { return }
+      if foreignWrites.isNew(version) { changes.announce(nil) }
     }
   }
 }

@@ -55,4 +55,37 @@ extension Store {
       try local.transaction(.immediate) { try Quarantine(database: local).add(rescued: bodies) }
     }
   }
+
+  // MARK: Questions
+
+  /// Answers the questions of a column whose policy is `ask` by a rule of the app, as they come, until the task is cancelled. The device whose edit was not
+  /// kept answers, so no two devices do. A person may still answer what the rule leaves open, by `Database.resolve`.
+  ///
+  /// ```swift
+  /// try await store.answerQuestions(of: "notes", column: "text") { question, db in
+  ///   guard let mine = question.loser.value?.stringValue, let theirs = question.winner.value?.stringValue else { return nil }
+  ///   return .value(.text(theirs + "\n" + mine))
+  /// }
+  /// ```
+  /// - Parameters:
+  ///   - table: the table of the records.
+  ///   - column: a column with the policy `ask`.
+  ///   - answer: runs in a transaction that writes; nil, or an error, leaves the question open.
+  /// - Throws: what the reading of the store throws.
+  public func answerQuestions(
+    of table: String, column: String,
+    by answer: @escaping @Sendable (_ question: Conflict, _ database: Database) throws -> Conflict.Choice?
+  ) async throws {
+    let open = Conflict.where(\.recordTable == table && \.column == column && \.resolution == nil)
+    for try await questions in live(open) {
+      guard let device = try await account()?.device else { continue }
+      for question in questions where question.isOpen && question.loser.device == device {
+        // One that can't be answered now stays open, and holds up no other.
+        _ = try? await write { database in
+          guard let choice = try answer(question, database) else { return }
+          try database.resolve(question, taking: choice)
+        }
+      }
+    }
+  }
 }

@@ -1,6 +1,7 @@
 public import Foundation
 public import HoldfastCore
 import HoldfastSQLite
+import HoldfastSystem
 
 /// The app's own database, which can be synced.
 ///
@@ -13,6 +14,9 @@ public final class Store: Sendable {
   let readers: [DatabaseQueue]
   let changes = ChangeHub()
   let environment: StoreEnvironment
+  let foreignWrites: ForeignWrites
+  private let turn = Guarded(0)
+  private let suspension = Suspension()
   /// What became of the seed.
   public let seeding: Seeding
 
@@ -24,36 +28,82 @@ public final class Store: Sendable {
   ///   - seed: a snapshot that came with the app (`holdfast snapshot`), which becomes the database when there is none yet; one that is of no use
   ///     here is ignored. See `seeding`.
   ///   - environment: the clock and the randomness; the system's unless given.
+  ///   - options: the memory that is used, and where the token is kept.
   /// - Throws: `StoreError` when the file is another program's, newer, or can't follow the schema; `SQLiteError`.
-  public init(path: String, schema: SyncSchema, seed: URL? = nil, environment: StoreEnvironment = .system)
-    throws
-  {
-    self.schema = schema
-    self.environment = environment
-    seeding = try seed.map { try Seed(file: $0, path: path, schema: schema).plant() } ?? .none
+  public convenience init(
+    path: String, schema: SyncSchema, seed: URL? = nil, environment: StoreEnvironment = .system,
+    options: StoreOptions = StoreOptions()
+  ) throws {
+    let seeding = try seed.map { try Seed(file: $0, path: path, schema: schema).plant() } ?? .none
+    try self.init(file: path, schema, environment, options, seeding)
+  }
+
+  /// A database in memory, for previews and tests: all of it works but that it is gone with the store.
+  ///
+  /// ```swift
+  /// let store = try Store.inMemory(schema: schema) { db in
+  ///   try db.insert(Item(id: db.newID(), title: "Milk"))
+  /// }
+  /// ```
+  /// - Parameter fill: writes what the database begins with, in one transaction.
+  public static func inMemory(
+    schema: SyncSchema, environment: StoreEnvironment = .system,
+    fill: (Database) throws -> Void = { _ in }
+  ) throws -> Store {
+    let store = try Store(file: nil, schema, environment, StoreOptions(), .none)
+    try store.writer.performNow { try AppTransaction(database: $0).write(environment, fill) }
+    return store
+  }
+
+  /// - Parameter file: nil for a database in memory. That has one connection, which reads and writes.
+  private init(
+    file: String?, _ schema: SyncSchema, _ environment: StoreEnvironment, _ options: StoreOptions,
+    _ seeding: Seeding
+  ) throws {
+    (self.schema, self.environment, self.seeding) = (schema, environment, seeding)
     let replica = Position.Replica(random: environment.random()).string
     let changes = changes
-    writer = try DatabaseQueue(label: "holdfast.writer") {
-      let database = try DatabaseOpening(
-        path: path, schema: schema, access: .readWriteCreate, replica: replica
+    let pages: MemoryPages? = file == nil ? MemoryPages() : nil
+    let open: @Sendable (SQLiteConnection.Access) throws -> LocalDatabase = { access in
+      try DatabaseOpening(
+        path: file ?? ":memory:", schema: schema, access: access, pages: pages, replica: replica,
+        options: options
       ).open()
+    }
+    writer = try DatabaseQueue(label: "holdfast.writer", isInMemory: file == nil) {
+      let database = try open(.readWriteCreate)
       try environment.setClock(of: database.connection)
-      database.connection.onChange { changes.announce($0) }
+      database.connection.onCommit { changes.announce($0) }
       return database
     }
-    readers = try (0..<2).map { number in
-      try DatabaseQueue(label: "holdfast.reader.\(number)") {
-        try DatabaseOpening(path: path, schema: schema, access: .readOnly, replica: replica).open()
+    readers =
+      file == nil
+      ? [writer]
+      : try (0..<min(max(options.readers, 1), 16)).map { number in
+        try DatabaseQueue(label: "holdfast.reader.\(number)") { try open(.readOnly) }
       }
-    }
+    foreignWrites = ForeignWrites(
+      path: file, version: try? writer.performNow { try $0.connection.dataVersion },
+      sleep: environment.sleep)
   }
 
   deinit { Self.close(readers[...], writer) {} }
+
+  /// The reader whose turn it is.
+  func nextReader() -> DatabaseQueue {
+    let number = turn.withLock { turn in
+      turn &+= 1
+      return turn
+    }
+    return readers[number % readers.count]
+  }
 
   /// Closes the file. All that was written is in it then, and it can be copied or moved, unless another process has it open.
   ///
   /// What is asked of the store afterwards throws `StoreError.closed`. A store that nobody holds any more closes itself.
   public func close() async {
+    foreignWrites.stop()
+    suspension.end()
     await withCheckedContinuation { continuation in
       Self.close(readers[...], writer) { continuation.resume() }
     }
@@ -72,11 +122,20 @@ public final class Store: Sendable {
   /// - Parameter body: runs on a reading queue; it can't write.
   public func read<T: Sendable>(_ body: @escaping @Sendable (Database) throws -> T) async throws -> T {
     let environment = environment
-    let reader = readers[Int(environment.random() % UInt64(readers.count))]
-    return try await reader.perform { local in
-      try local.transaction(.deferred) {
-        try body(Database(local: local, environment: environment))
-      }
+    return try await nextReader().perform { local in
+      try local.reading { try body(Database(local: local, environment: environment)) }
+    }
+  }
+
+  /// Reads here and now, from one consistent state of the database, and waits for it: for a first value that a view needs at once. Elsewhere use `read`.
+  ///
+  /// ```swift
+  /// let count = try store.readNow { try $0.count(Item.all) }
+  /// ```
+  /// - Parameter body: must not call the store.
+  public func readNow<T>(_ body: (Database) throws -> T) throws -> T {
+    try nextReader().performNow { local in
+      try local.reading { try body(Database(local: local, environment: environment)) }
     }
   }
 
@@ -91,6 +150,42 @@ public final class Store: Sendable {
     let environment = environment
     return try await writer.perform { try AppTransaction(database: $0).write(environment, body) }
   }
+
+  // MARK: In the background
+
+  /// Lets go of the file, of its locks and of its memory, before the system suspends the app: iOS ends an app that holds a lock on a file in a
+  /// shared folder then (`0xdead10cc`). `SyncEngine.suspend()` calls this.
+  ///
+  /// What is asked of the store until `resume()` throws `StoreError.suspended`; live queries wait. A store in memory stays as it is.
+  /// - Parameter grace: how long what is under way may go on; then it fails with `StoreError.suspended`, and nothing of it was written.
+  public func suspend(within grace: Duration = .milliseconds(500)) async {
+    suspension.begin()
+    foreignWrites.stop()
+    let interruption = Task { [environment, readers, writer] in
+      guard (try? await environment.sleep(grace)) != nil else { return }
+      for queue in readers + [writer] { queue.interrupt() }
+    }
+    for queue in readers { await queue.suspend() }
+    // At last: whoever closes last moves the log into the file.
+    await writer.suspend()
+    interruption.cancel()
+  }
+
+  /// Opens the file again after `suspend()`. Live queries say what others have changed meanwhile.
+  ///
+  /// - Throws: as the opening of a store.
+  public func resume() async throws {
+    for queue in [writer] + readers { try await queue.resume() }
+    watchForeignWrites()
+    suspension.end()
+    changes.announce(nil)
+  }
+
+  /// Whether the store is suspended.
+  var isSuspended: Bool { suspension.isOn }
+
+  /// Waits until the store is not suspended any more, or is closed.
+  func untilResumed() async { await suspension.wait() }
 
   // MARK: Undoing
 
@@ -117,12 +212,7 @@ public final class Store: Sendable {
 
   /// How many operations wait to be confirmed by the server.
   public func waitingOperations() async throws -> Int {
-    try await readers[0].perform { local in
-      let loose = try local.count(
-        "SELECT count(*) FROM (SELECT DISTINCT record_table, id FROM holdfast_edits WHERE change_set IS NULL)"
-      )
-      return try Outbox(database: local).waitingOperations() + loose
-    }
+    try await readers[0].perform { try Outbox(database: $0).unconfirmedOperations() }
   }
 
   /// The user and device that the database belongs to; nil before the first sign-in.

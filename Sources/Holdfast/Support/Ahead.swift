@@ -1,11 +1,11 @@
 import Dispatch
-import Synchronization
+import HoldfastSystem
 
 /// A result that is being made on another thread while its user does something else.
 ///
 /// Who asks before the other thread has begun makes it himself: nothing ever waits for a thread to be free.
 final class Ahead<Value: Sendable>: Sendable {
-  private let result = Mutex<Result<Value, any Error>?>(nil)
+  private let result = Guarded<Result<Value, any Error>?>(nil)
   private let make: @Sendable () throws -> Value
 
   /// Begins to make a result.

@@ -6,7 +6,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
       case cannotOpen, notAHoldfastDatabase, databaseIsNewer, databaseIsBroken, schemaCannotChange,
         changeSetTooLarge
       case otherUser, unsentEdits, signedOut, recordMissing, notInList, valueUnfit, offline, refused
-      case conflictResolved, operationRefused, nothingToUndo, uniqueTaken, closed
+      case conflictResolved, operationRefused, nothingToUndo, uniqueTaken, closed, suspended
     }
     private let kind: Kind
     private init(_ kind: Kind) { self.kind = kind }
@@ -49,6 +49,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let nothingToUndo = Code(.nothingToUndo)
     /// The store was closed.
     public static let closed = Code(.closed)
+    /// The store is suspended: see `Store.suspend()`.
+    public static let suspended = Code(.suspended)
   }
 
   /// What kind of error it is.

@@ -48,12 +48,15 @@ struct EventStreamMachine {
   var retryMilliseconds: Int?
   private var silence = EventStreamMachine.openLimit
   private var failures = 0
+  /// Whether the server itself has said when to come back.
+  private var isPutOff = false
   private let random: @Sendable () -> UInt64
 
   init(random: @escaping @Sendable () -> UInt64) { self.random = random }
 
   mutating func handle(_ event: Event) -> [Action] {
     switch (state, event) {
+    case (.waiting, .reachable) where isPutOff: return []
     case (.closed, .start), (.waiting, .reachable), (.waiting, .timer): return begin()
     case (.closed, _): return []
     case (_, .stop):
@@ -102,6 +105,7 @@ struct EventStreamMachine {
   private mutating func lose(retryAfter: Int?) -> [Action] {
     let wasOpen = state == .open
     state = .waiting
+    isPutOff = retryAfter != nil
     let first = max(retryMilliseconds ?? Self.retry.usual, 1000)
     let bound = min(Self.retry.longest, min(first, Self.retry.longest) << min(failures, 16))
     failures += 1

@@ -153,7 +153,8 @@ package final class SyncConversation: @unchecked Sendable {
             ? .awaitingRecovery(awaitingZones) : waitingZones.isEmpty ? .idle : .waiting(waitingZones),
           .success(summary)
         )
-      case .later(let reason, _): (.offline(reason: reason), .failure(StoreError(.offline, reason)))
+      case .later(let reason, _), .unreachable(let reason):
+        (.offline(reason: reason), .failure(StoreError(.offline, reason)))
       case .expired, .diverged, .unacceptable:
         (
           .signedOut,
@@ -217,7 +218,7 @@ package final class SyncConversation: @unchecked Sendable {
         unacceptable = (
           request, problem ?? Problem(isTooLarge ? .bodyTooLarge : .invalidRequest).document
         )
-      case .later: break
+      case .later, .unreachable: break
       }
       return .failed(failure)
     } catch Inapplicable.outdated {
@@ -275,7 +276,9 @@ package final class SyncConversation: @unchecked Sendable {
   }
 
   func later(_ error: any Error) -> SyncMachine.Failure {
-    .later(reason: (error as? StoreError)?.description ?? "\(error)", retryAfter: nil)
+    guard let error = error as? StoreError else { return .later(reason: "\(error)", retryAfter: nil) }
+    return error.code == .offline
+      ? .unreachable(reason: error.description) : .later(reason: error.description, retryAfter: nil)
   }
 
   // MARK: A new identity for a copy

@@ -13,8 +13,11 @@ public actor SyncEngine {
   private var stream: Task<Void, Never>?
   private var streamTimer: Task<Void, Never>?
   private var waiters: [Int: CheckedContinuation<SyncSummary, any Error>] = [:]
-  private var state = SyncState.idle
-  private var observers: [Int: AsyncStream<SyncState>.Continuation] = [:]
+  /// The request that is under way.
+  private var exchange: Task<Void, Never>?
+  private let network: (any NetworkMonitor)?
+  private var moment = SyncMoment()
+  private var observers: [Int: @Sendable (SyncMoment) -> Void] = [:]
   private var lastNumber = 0
   private var isRunning = false
   /// The effects of steps that ended before an earlier one was heard of.
@@ -27,9 +30,14 @@ public actor SyncEngine {
   ///   - snapshotsFrom: the number of changes from which on a zone that is new here comes as a snapshot and not page by page; 5,000
   ///     unless given, nil for never.
   ///   - app: the app and its version, such as `jot 1.2`, for the server's operators: at most 64 characters of ASCII; nil for nothing.
-  public init(store: Store, transport: any Transport, snapshotsFrom: Int? = 5000, app: String? = nil) {
+  ///   - network: tells when the network is back; the system unless given. Without one, `networkIsReachable()` says so.
+  public init(
+    store: Store, transport: any Transport, snapshotsFrom: Int? = 5000, app: String? = nil,
+    network: (any NetworkMonitor)? = SystemNetworkMonitor()
+  ) {
     self.store = store
     self.transport = transport
+    self.network = network
     conversation = SyncConversation(
       canStream: transport is any EventTransport, snapshotsFrom: snapshotsFrom,
       app: app.map { ClientVersion.name($0) },
@@ -44,17 +52,24 @@ public actor SyncEngine {
 
   // MARK: For the app
 
-  /// Syncs by itself until the task is cancelled.
+  /// Syncs by itself until the task is cancelled: at launch, after edits, when the server says that something moved, when the network is back, on a
+  /// timer and after failures.
+  ///
+  /// ```swift
+  /// let engine = SyncEngine(store: store, server: server)
+  /// let syncing = Task { await engine.run() }
+  /// ```
   public func run() async {
     isRunning = true
     defer { isRunning = false }
     let (edits, edit) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    let listener = store.changes.listen(tables: ["holdfast_outbox"]) { edit.yield() }
-    let version = try? await store.foreignVersion()
+    // What another program writes is announced without a table.
+    let listener = store.changes.listen(tables: ["holdfast_outbox"]) { _ in edit.yield() }
+    store.watchForeignWrites()
     await handle(.launched)
     await withTaskGroup(of: Void.self) { group in
       group.addTask { for await _ in edits { await self.lookForEdits() } }
-      group.addTask { try? await self.store.pollForeignWrites(since: version) { edit.yield() } }
+      group.addTask { await self.followNetwork() }
       await group.waitForAll()
     }
     store.changes.stop(listener)
@@ -62,31 +77,72 @@ public actor SyncEngine {
     for task in [timer, stream, streamTimer] { task?.cancel() }
   }
 
-  /// Syncs once, until the server has everything from here and everything from there is here.
-  ///
-  /// - Returns: what it did.
-  /// - Throws: `StoreError.offline` when the server can't be reached or has no time, `signedOut` when the session expired; the
-  ///   edits stay and are sent the next time.
-  @discardableResult
-  public func sync() async throws -> SyncSummary {
-    try await withCheckedThrowingContinuation { continuation in
-      let waiter = newNumber()
-      waiters[waiter] = continuation
-      Task { await step { $0.handle(.syncNow, waiter: waiter, in: $1) } }
+  private func followNetwork() async {
+    guard let network else { return }
+    var isFirst = true
+    for await isThere in network.changes {
+      if isThere, !isFirst { await handle(.reachable) }
+      isFirst = false
     }
   }
+
+  /// Syncs once, until the server has everything from here and everything from there is here.
+  ///
+  /// ```swift
+  /// let summary = try await engine.sync()
+  /// ```
+  /// - Returns: what it did.
+  /// - Throws: `StoreError.offline` when the server can't be reached or has no time, `signedOut` when the session expired; the
+  ///   edits stay and are sent the next time. `CancellationError` at once when the task is cancelled.
+  @discardableResult
+  public func sync() async throws -> SyncSummary {
+    let waiter = newNumber()
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        if Task.isCancelled { return continuation.resume(throwing: CancellationError()) }
+        waiters[waiter] = continuation
+        Task { await step { $0.handle(.syncNow, waiter: waiter, in: $1) } }
+      }
+    } onCancel: {
+      Task { await self.abandon(waiter) }
+    }
+  }
+
+  /// A caller of `sync` does not wait any more. What nobody waits for is broken off.
+  private func abandon(_ waiter: Int) {
+    guard let continuation = waiters.removeValue(forKey: waiter) else { return }
+    continuation.resume(throwing: CancellationError())
+    if waiters.isEmpty, !isRunning { exchange?.cancel() }
+  }
+
+  /// Breaks off what goes over the network, and lets go of the store's file: see `SyncEngine.suspend()`.
+  func rest(_ error: StoreError) {
+    stream?.cancel()
+    exchange?.cancel()
+    for waiter in waiters.values { waiter.resume(throwing: error) }
+    waiters = [:]
+  }
+
+  /// Begins again after a rest.
+  func goOn() async { if isRunning { await handle(.launched) } }
 
   /// Says that the network is back.
   public func networkIsReachable() async { await handle(.reachable) }
 
-  /// What the engine is about, now and after every change.
+  /// What the engine is about, now and after every change. `SyncEngine.statuses` has what an app shows.
   public var states: AsyncStream<SyncState> {
     AsyncStream(bufferingPolicy: .bufferingNewest(64)) { continuation in
-      let number = newNumber()
-      observers[number] = continuation
-      continuation.yield(state)
-      continuation.onTermination = { _ in Task { await self.removeObserver(number) } }
+      let stop = observe { continuation.yield($0.state) }
+      continuation.onTermination = { _ in stop() }
     }
+  }
+
+  /// Calls `tell` now and after every change, until what it returns is called.
+  func observe(_ tell: @escaping @Sendable (SyncMoment) -> Void) -> @Sendable () -> Void {
+    let number = newNumber()
+    observers[number] = tell
+    tell(moment)
+    return { Task { await self.removeObserver(number) } }
   }
 
   private func newNumber() -> Int {
@@ -108,15 +164,18 @@ public actor SyncEngine {
   private func step(
     _ body: @escaping @Sendable (SyncConversation, LocalDatabase) -> [SyncConversation.Effect]
   ) async {
-    let taken = try? await store.writer.perform { [conversation] database in
-      conversation.numbered { body($0, database) }
+    do {
+      let (number, effects) = try await store.writer.perform { [conversation] database in
+        conversation.numbered { body($0, database) }
+      }
+      early[number] = effects
+    } catch let error as StoreError where error.code == .suspended {
+      // The step was not taken: it comes when the store is there again.
+      await store.untilResumed()
+      return await step(body)
+    } catch {
+      return rest(StoreError(.closed, "The store was closed."))
     }
-    guard let (number, effects) = taken else {
-      for waiter in waiters.values { waiter.resume(throwing: StoreError(.closed, "The store was closed.")) }
-      waiters = [:]
-      return
-    }
-    early[number] = effects
     while let effects = early.removeValue(forKey: nextStep) {
       nextStep += 1
       for effect in effects { perform(effect) }
@@ -125,7 +184,7 @@ public actor SyncEngine {
 
   private func perform(_ effect: SyncConversation.Effect) {
     switch effect {
-    case .send(let request, let question): Task { await exchange(request, question) }
+    case .send(let request, let question): exchange = Task { await ask(request, question) }
     case .schedule(let wait):
       timer?.cancel()
       guard isRunning else { return }
@@ -149,8 +208,8 @@ public actor SyncEngine {
         await step { $0.streamTimer(number, in: $1) }
       }
     case .publish(let new):
-      state = new
-      for observer in observers.values { observer.yield(new) }
+      moment.change(to: new, at: store.environment.now())
+      for tell in observers.values { tell(moment) }
     case .finish(let finished, let result):
       for waiter in finished {
         waiters.removeValue(forKey: waiter)?.resume(with: result.mapError { $0 as any Error })
@@ -173,7 +232,7 @@ public actor SyncEngine {
     await step { [end] in $0.receive(end, stream: number, in: $1) }
   }
 
-  private func exchange(_ request: TransportRequest, _ question: SyncConversation.Question) async {
+  private func ask(_ request: TransportRequest, _ question: SyncConversation.Question) async {
     let answer: Result<TransportAnswer, StoreError>
     do { answer = .success(try await send(request)) } catch { answer = .failure(error) }
     await step { $0.receive(answer, to: question, in: $1) }
@@ -184,10 +243,10 @@ public actor SyncEngine {
   /// - Throws: `StoreError.offline` when no whole answer came; it says why, such as a certificate that is not trusted.
   func send(_ request: TransportRequest) async throws(StoreError) -> TransportAnswer {
     do { return try await transport.send(request) } catch {
-      #if os(Linux)
-        let reason = "\(error)"
-      #else
+      #if canImport(Darwin)
         let reason = (error as? URLError)?.localizedDescription ?? "\(error)"
+      #else
+        let reason = "\(error)"
       #endif
       throw StoreError(
         .offline,

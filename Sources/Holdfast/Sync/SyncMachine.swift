@@ -7,8 +7,10 @@ package struct SyncMachine {
   }
 
   package enum Failure: Equatable, Sendable {
-    /// Network trouble, 5xx, 408, 429 and whatever else may pass. Nothing is dropped.
+    /// 5xx, 408, 429 and whatever else may pass. Nothing is dropped.
     case later(reason: String, retryAfter: Int?)
+    /// No whole answer came. Nothing is dropped.
+    case unreachable(reason: String)
     /// 401.
     case expired
     /// This database is a copy of another device's.
@@ -65,6 +67,8 @@ package struct SyncMachine {
   static let attendedPeriod = (least: 600_000, most: 900_000)
   /// The first and the longest wait after a failure.
   static let backOff = (first: 1000, longest: 300_000)
+  /// The longest wait after a failure of the network. It costs the server nothing.
+  static let longestOffline = 60_000
   /// What is believed of a Retry-After, in seconds: no answer makes a device wait longer than a day.
   static let longestRetryAfter = 86_400
   static let changeSetLimit = 500
@@ -75,6 +79,8 @@ package struct SyncMachine {
   /// Whether the timer that runs is the one of an edit.
   private var isDebouncing = false
   private var failures = 0
+  /// Whether the server itself has said when to come back: that the network is there says nothing about that.
+  private var isPutOff = false
   /// Whether a new identity was given since the last answer; a second time means that something is wrong.
   private var isIdentified = false
   private var search = FaultSearch()
@@ -125,6 +131,10 @@ package struct SyncMachine {
       isDebouncing = true
       return [.schedule(Self.debounce)]
     case (.waiting, .edited): return []
+    case (.waiting, .reachable) where isPutOff: return []
+    case (.waiting, .reachable):
+      failures = 0
+      return begin()
     case (_, .launched), (_, .syncNow), (_, .reachable), (.idle, .timer), (.waiting, .timer): return begin()
     case (.syncing, .answered) where search.isProbing:
       search.probed()
@@ -206,9 +216,14 @@ package struct SyncMachine {
         return [.quarantineOldest, .send(changeSetLimit: search.limit)]
       case .wait: return fail(.later(reason: reason, retryAfter: nil))
       }
-    case .later(_, let retryAfter):
+    case .later, .unreachable:
       state = .waiting
-      let bound = min(Self.backOff.longest, Self.backOff.first << min(failures, 16))
+      var (longest, retryAfter, isPutOff) = (Self.longestOffline, Int?.none, false)
+      if case .later(_, let asked) = failure {
+        (longest, retryAfter, isPutOff) = (Self.backOff.longest, asked, asked != nil)
+      }
+      self.isPutOff = isPutOff
+      let bound = min(longest, Self.backOff.first << min(failures, 16))
       failures += 1
       // Full jitter, so that many devices do not come back in the same second.
       let wait = wait(upTo: .milliseconds(bound))
@@ -230,6 +245,7 @@ extension Transition {
     case (.syncing, .pushed): self = .engineToldToGoOn
     case (.syncing, .edited), (.syncing, .syncNow), (.syncing, .launched), (.syncing, .reachable):
       self = .engineToldToGoOn
+    case (.waiting, .reachable) where after == .waiting: self = .enginePutOff
     case (_, .launched), (_, .syncNow), (_, .reachable): self = .engineAsked
     case (.idle, .edited): self = .engineEdited
     case (.waiting, .edited): self = .engineEditedWhileWaiting
@@ -238,6 +254,7 @@ extension Transition {
     case (.syncing, .answered(_, hasLargeZone: true, _, _)): self = .engineLarge
     case (.syncing, .answered): self = after == .idle ? .engineRested : .engineWentOn
     case (.syncing, .downloaded): self = .engineDownloaded
+    case (.syncing, .failed(.unreachable)): self = .engineUnreachable
     case (.syncing, .failed):
       switch after {
       case .signedOut: self = .engineExpired

@@ -1,5 +1,8 @@
-#if !os(Linux)
+#if !os(Linux) || HOLDFAST_STANDINS
   import Foundation
+  #if canImport(FoundationNetworking)
+    import FoundationNetworking
+  #endif
 
   /// Hands the bytes of streams on as they come. `bytes(for:)` would do it with less, but Foundation has it on Apple's platforms alone.
   ///

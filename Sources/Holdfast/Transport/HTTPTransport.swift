@@ -1,8 +1,10 @@
 public import Foundation
 import HoldfastCore
 
-#if os(Linux)
+#if os(Linux) && !HOLDFAST_STANDINS
   import HoldfastCurl
+#elseif canImport(FoundationNetworking)
+  import FoundationNetworking
 #endif
 
 /// HTTP to a server: libcurl on Linux, URLSession elsewhere.
@@ -10,7 +12,7 @@ import HoldfastCore
 /// No redirect is followed on Linux. There the environment's `SSL_CERT_FILE` names the authorities to trust in place of the system's.
 public final class HTTPTransport: EventTransport {
   private let server: URL
-  #if os(Linux)
+  #if os(Linux) && !HOLDFAST_STANDINS
     private let client: HTTPClient
     private let eventClient: HTTPClient
   #else
@@ -30,7 +32,7 @@ public final class HTTPTransport: EventTransport {
   ///   - idleTimeout: how long nothing may arrive before a request counts as failed; 30 seconds unless given.
   public init(server: URL, idleTimeout: Duration = .seconds(30)) {
     self.server = server
-    #if os(Linux)
+    #if os(Linux) && !HOLDFAST_STANDINS
       client = HTTPClient(HTTPClientLimits(idleTimeout: idleTimeout))
       // The reader of a stream knows how long it may be silent and how much it may bring.
       eventClient = HTTPClient(HTTPClientLimits(idleTimeout: nil, totalTimeout: nil, bodyLimit: .max))
@@ -53,7 +55,7 @@ public final class HTTPTransport: EventTransport {
     if let token = request.token { fields.append(("Authorization", "Bearer \(token)")) }
     if request.body != nil { fields.append(("Content-Type", "application/json")) }
     let url = server.appendingPathComponent(request.path)
-    #if os(Linux)
+    #if os(Linux) && !HOLDFAST_STANDINS
       let answer = try await client.send(
         HTTPClientRequest(
           method: request.method, url: url.absoluteString, headers: fields, body: request.body))
@@ -85,7 +87,7 @@ public final class HTTPTransport: EventTransport {
     var fields = [(name: "Authorization", value: "Bearer \(token)"), ("Accept", "text/event-stream")]
     if let lastEventID { fields.append(("Last-Event-ID", lastEventID)) }
     let url = server.appendingPathComponent("v1/events")
-    #if os(Linux)
+    #if os(Linux) && !HOLDFAST_STANDINS
       return eventClient.stream(HTTPClientRequest(url: url.absoluteString, headers: fields)) {
         [eventClient] head in
         // The client is there as long as somebody reads.
@@ -101,7 +103,7 @@ public final class HTTPTransport: EventTransport {
     #endif
   }
 
-  #if !os(Linux)
+  #if !os(Linux) || HOLDFAST_STANDINS
     deinit {
       session.finishTasksAndInvalidate()
       eventSession.invalidateAndCancel()

@@ -261,7 +261,7 @@ struct Person {
   // MARK: Parts
 
   mutating func pick(_ table: String) throws -> String? {
-    let ids = try db.rows("SELECT id FROM \(table) ORDER BY id").rows
+    let ids = try db.rows("SELECT id FROM \(identifier: table) ORDER BY id").rows
     return chance.pick(ids)?[0].text
   }
 

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Checks what of the client is for Apple's platforms alone, where there is no Apple SDK: type-checks it against small stand-ins of Apple's frameworks
+# (Scripts/apple), and holds each name of Apple's and of Swift's library against the oldest systems of Package.swift (Scripts/apple/available.txt).
+# What this does not show is in docs/APPLE.md.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+Scripts/apple/available.sh
+if [[ $(uname) != Linux ]]; then exit 0; fi
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+features=(-swift-version 6 -package-name holdfast -parse-as-library -I "$folder" -D HOLDFAST_STANDINS
+  -enable-upcoming-feature ExistentialAny -enable-upcoming-feature MemberImportVisibility
+  -enable-upcoming-feature InternalImportsByDefault)
+
+module() {
+  local name=$1
+  shift
+  swiftc -emit-module -module-name "$name" -emit-module-path "$folder/$name.swiftmodule" "${features[@]}" "$@"
+}
+
+for name in Combine Network BackgroundTasks Security Darwin; do module "$name" "Scripts/apple/$name.swift" & done
+wait
+module SwiftUI Scripts/apple/SwiftUI.swift
+module HoldfastCore $(find -L Sources/HoldfastCore -name '*.swift')
+module HoldfastSystem $(find -L Sources/HoldfastSystem -name '*.swift')
+sqlite=(-Xcc "-fmodule-map-file=Sources/CSQLite/module.modulemap")
+module HoldfastSQLite "${sqlite[@]}" $(find -L Sources/HoldfastSQLite -name '*.swift')
+swiftc -typecheck -module-name Holdfast -warnings-as-errors "${features[@]}" "${sqlite[@]}" $(find -L Sources/Holdfast -name '*.swift')

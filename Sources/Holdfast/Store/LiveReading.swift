@@ -1,0 +1,187 @@
+import HoldfastCore
+import HoldfastSQLite
+import HoldfastSystem
+
+/// What a live query reads, and how it finds out that nothing is new.
+struct LiveSource<Value: Sendable>: Sendable {
+  /// Reads; nil when it is what was read last. `changes` is what was changed since, nil for anything.
+  typealias Read = (_ database: Database, _ changes: SQLiteChanges?) throws -> Value?
+
+  /// Makes a reader, which remembers what it read.
+  let makeRead: @Sendable () -> Read
+
+  /// The rows of a query, as `make` reads them. They are compared before they are read.
+  static func rows(
+    _ sql: SQL, _ make: @escaping @Sendable (_ names: [String], _ rows: [[SQLiteValue]]) throws -> Value
+  ) -> LiveSource {
+    LiveSource {
+      var last: [[SQLiteValue]]?
+      return { database, _ in
+        let (names, rows) = try database.rows(sql)
+        if rows == last { return nil }
+        last = rows
+        return try make(names, rows)
+      }
+    }
+  }
+
+  /// The value of a function.
+  static func value(_ read: @escaping @Sendable (Database) throws -> Value) -> LiveSource where Value: Equatable {
+    LiveSource {
+      var last: Value?
+      return { database, _ in
+        let value = try read(database)
+        if value == last { return nil }
+        last = value
+        return value
+      }
+    }
+  }
+
+  /// The records of a selection. A change that touches none of them, and makes no other record one of them, is told from others by its rows alone.
+  static func selection<R: Record>(_ selection: RecordSelection<R>) -> LiveSource where Value == [R] {
+    LiveSource {
+      var last: (rows: [[SQLiteValue]], numbers: Set<Int64>)?
+      return { database, changes in
+        if let last, case .numbers(let changed)? = changes?.rows(of: R.table),
+          last.numbers.isDisjoint(with: changed),
+          try database.first(
+            Int.self,
+            "SELECT 1 FROM \(R.self) WHERE rowid IN \(list: changed.sorted()) AND (\(try selection.test()))"
+          ) == nil
+        {
+          return nil
+        }
+        let (names, rows) = try database.rows(selection.query())
+        if let last, rows == last.rows { return nil }
+        last = (rows, Set(rows.compactMap { $0.first?.integer }))
+        return try rows.map { try RowDecoder.decode(R.self, names: names, values: $0) }
+      }
+    }
+  }
+}
+
+/// Runs a live query: at the start, and again after each change of what it reads.
+///
+/// @unchecked Sendable: `read` and `tables` are touched only on the queue of the reader, which is serial.
+final class LiveReading<Value: Sendable>: @unchecked Sendable {
+  private struct State {
+    /// What has changed since the last run; nil for anything.
+    var changes: SQLiteChanges?
+    var isScheduled = false
+    var listener: Int?
+    var isStopped = false
+  }
+
+  private let store: Store
+  private let reader: DatabaseQueue
+  private let read: LiveSource<Value>.Read
+  private var tables: TextSet = []
+  private let state = Guarded(State())
+  private let deliver: @Sendable (Result<Value, any Error>) -> Void
+
+  /// - Parameter deliver: gets each value that is new, on the reader's queue, and at last what was thrown.
+  init(
+    _ source: LiveSource<Value>, of store: Store,
+    deliver: @escaping @Sendable (Result<Value, any Error>) -> Void
+  ) {
+    self.store = store
+    reader = store.nextReader()
+    read = source.makeRead()
+    self.deliver = deliver
+  }
+
+  /// Begins: the first value is read as soon as the reader is free.
+  func start() {
+    listen()
+    schedule(nil)
+  }
+
+  /// Begins, and reads the first value here.
+  func startNow() -> Result<Value, any Error> {
+    listen()
+    return Result {
+      let first = try reader.performNow { try self.run($0, nil) }
+      guard let first else { throw StoreError(.closed, "The live query has been read already.") }
+      return first
+    }
+  }
+
+  /// Ends.
+  func stop() {
+    let listener = state.withLock { state in
+      state.isStopped = true
+      return state.listener.take()
+    }
+    if let listener { store.changes.stop(listener) }
+  }
+
+  /// From before the first reading on, so that no change is missed between.
+  private func listen() {
+    store.watchForeignWrites()
+    let listener = store.changes.listen(tables: nil) { [weak self] in self?.schedule($0) }
+    state.withLock { $0.listener = listener }
+  }
+
+  private func schedule(_ changes: SQLiteChanges?) {
+    let isFirst = state.withLock { state in
+      if state.isStopped { return false }
+      if state.isScheduled {
+        if let changes { state.changes?.add(changes) } else { state.changes = nil }
+        return false
+      }
+      (state.isScheduled, state.changes) = (true, changes)
+      return true
+    }
+    guard isFirst else { return }
+    reader.enqueue { [self] access in
+      let (changes, isStopped) = state.withLock { state in
+        state.isScheduled = false
+        return (state.changes, state.isStopped)
+      }
+      if isStopped { return }
+      do {
+        if let value = try access.run({ try run($0, changes) }) { deliver(.success(value)) }
+      } catch let error as StoreError where error.code == .suspended {
+        // The store says when it is resumed.
+      } catch {
+        stop()
+        deliver(.failure(error))
+      }
+    }
+  }
+
+  private func run(_ local: LocalDatabase, _ changes: SQLiteChanges?) throws -> Value? {
+    let (value, tables) = try local.connection.collectingTables {
+      try local.transaction(.deferred) {
+        try read(Database(local: local, environment: store.environment), changes)
+      }
+    }
+    // A reading that was spared has named no table but the one that it looked at.
+    if value != nil || self.tables.isEmpty, tables != self.tables {
+      self.tables = tables
+      let watched = tables.union(try shadows(of: tables, local))
+      if let listener = state.withLock({ $0.listener }) { store.changes.narrow(listener, to: watched) }
+    }
+    return value
+  }
+
+  /// The tables in which virtual tables, such as those of full-text search, keep their content: these change.
+  private func shadows(of tables: TextSet, _ local: LocalDatabase) throws -> TextSet {
+    let rows = try local.connection.rows(
+      """
+      SELECT virtual.name, shadow.name FROM sqlite_schema AS virtual JOIN sqlite_schema AS shadow
+      ON shadow.type = 'table' AND substr(shadow.name, 1, length(virtual.name) + 1) = virtual.name || '_'
+      WHERE virtual.type = 'table' AND virtual.rootpage = 0
+      """)
+    return TextSet(rows.compactMap { row in tables.contains(row[0].text ?? "") ? row[1].text : nil })
+  }
+}
+
+extension Optional {
+  /// The value, of which nothing is left here.
+  fileprivate mutating func take() -> Wrapped? {
+    defer { self = nil }
+    return self
+  }
+}

@@ -1,0 +1,63 @@
+public import HoldfastCore
+
+/// What commits have changed: tables, and their rows where SQLite names them.
+///
+/// ```swift
+/// connection.onCommit { changes in
+///   if case .numbers(let rows)? = changes.rows(of: "items") { print("\(rows.count) items changed") }
+/// }
+/// ```
+public struct SQLiteChanges: Sendable, Equatable {
+  /// The rows of a table that were inserted, changed or deleted.
+  public enum Rows: Sendable, Hashable {
+    /// Those with these row numbers (`rowid`).
+    case numbers(Set<Int64>)
+    /// Any of them: there were too many to name, or the table has no row numbers.
+    case any
+  }
+
+  /// So many rows of a table are named.
+  public static let rowLimit = 200
+
+  private var changed: TextMap<Rows>
+
+  init(_ changed: TextMap<Rows>) { self.changed = changed }
+
+  /// The names of the tables.
+  public var tables: TextSet { TextSet(changed.map { $0.key }) }
+
+  /// The rows of a table that changed; nil when none did.
+  public func rows(of table: String) -> Rows? { changed[table] }
+
+  /// Adds what a later commit has changed.
+  public mutating func add(_ later: SQLiteChanges) {
+    for (table, rows) in later.changed {
+      if case .numbers(let new) = rows, case .numbers(let known)? = changed[table],
+        known.count + new.count <= Self.rowLimit
+      {
+        changed[table] = .numbers(known.union(new))
+      } else {
+        changed[table] = changed[table] == nil ? rows : .any
+      }
+    }
+  }
+}
+
+/// The row numbers of one table that the open transaction has changed.
+final class ChangedRows {
+  private(set) var numbers: [Int64] = []
+  private(set) var isAny = false
+
+  func add(_ number: Int64) {
+    // A row that several triggers touch comes several times in a row.
+    if isAny || numbers.last == number { return }
+    if numbers.count < SQLiteChanges.rowLimit { numbers.append(number) } else { addAny() }
+  }
+
+  func addAny() {
+    isAny = true
+    numbers = []
+  }
+
+  var rows: SQLiteChanges.Rows { isAny ? .any : .numbers(Set(numbers)) }
+}
