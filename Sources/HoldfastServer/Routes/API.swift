@@ -21,6 +21,8 @@ final class API: Sendable {
   let log: @Sendable (String) -> Void
   /// Who may call from a browser.
   let crossOrigin: CrossOrigin
+  /// Files for browsers.
+  let web: WebFiles
   /// Counts wrong passwords.
   let guesses: Guesses
   /// Whether anybody may make an account with a password.
@@ -42,7 +44,7 @@ final class API: Sendable {
 
   init(
     _ database: any ServerDatabase, clock: ServiceClock, environment: ServerEnvironment,
-    snapshots: Snapshots?, crossOrigin: CrossOrigin = CrossOrigin(allowed: []),
+    snapshots: Snapshots?, crossOrigin: CrossOrigin = CrossOrigin(allowed: []), web: WebFiles = WebFiles(),
     guessLimit: Int = Guesses.defaultLimit, provider: IdentityProvider? = nil,
     allowsSignUp: Bool? = nil, log: @escaping @Sendable (String) -> Void
   ) {
@@ -52,6 +54,7 @@ final class API: Sendable {
     self.clock = clock
     self.log = log
     self.crossOrigin = crossOrigin
+    self.web = web
     self.provider = provider
     // Else a name may be taken before the provider's person comes.
     self.allowsSignUp = allowsSignUp ?? (provider == nil)
@@ -90,7 +93,8 @@ final class API: Sendable {
   /// Decides what to do with a request.
   func handle(_ request: HTTPRequest) -> Step {
     do {
-      let step = try Authentication(api: self).introduction(of: request) ?? route(request)
+      let file = web.answer(to: request).map { Step.answer($0) }
+      let step = try file ?? Authentication(api: self).introduction(of: request) ?? route(request)
       if case .answer(let response) = step, request.method == "GET" || request.method == "HEAD" {
         return .answer(Preconditions(request).checked(response))
       }
@@ -128,7 +132,8 @@ final class API: Sendable {
     if !request.accepts(address.mediaType) { throw Problem(.notAcceptable, address.mediaType) }
     // What has no content of its own is left out on the way.
     if request.method == "HEAD" { request.method = "GET" }
-    return try step(for: request, at: address, isHead: received.method == "HEAD")
+    let step = try step(for: request, at: address, isHead: received.method == "HEAD")
+    return SessionCookie.keep(step, of: request, at: address)
   }
 
   /// What an address does with a request that it takes.
@@ -296,9 +301,9 @@ final class API: Sendable {
     return key
   }
 
-  /// The text behind `Bearer`.
+  /// The text behind `Bearer`, or that of the cookie.
   func bearerText(of request: HTTPRequest) throws(Problem) -> Substring {
-    guard let header = request.headers["Authorization"] else { throw Problem(.tokenMissing) }
+    guard let header = request.headers["Authorization"] else { return try SessionCookie.token(of: request) }
     // By bytes: this is done for every request. A letter with bit 5 set is lower-case.
     let scheme = "bearer ".utf8
     guard header.utf8.count > scheme.count, zip(header.utf8, scheme).allSatisfy({ $0 | 0x20 == $1 }) else {

@@ -45,6 +45,8 @@ public struct Configuration: Sendable {
   public var retention: Retention
   /// Origins such as `https://app.example.org` whose pages may call from a browser, or `*` for all; none unless given.
   public var allowedOrigins: TextSet
+  /// The folder of a web app, which is served at all paths that the protocol does not have; nil, the default, for none.
+  public var webFolder: String?
   /// How many wrong passwords an account takes from an address before both have to wait; 10 unless given. docs/IDENTITY.md, section 4.
   public var guessLimit: Int
   /// The identity provider whose JWTs are taken; nil, the default, for none.
