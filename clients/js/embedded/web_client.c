@@ -26,6 +26,9 @@ static const unsigned char src_engine_js[] = {
 static const unsigned char src_event_parser_js[] = {
 #embed "../src/event-parser.js"
 };
+static const unsigned char src_event_stream_js[] = {
+#embed "../src/event-stream.js"
+};
 static const unsigned char src_history_js[] = {
 #embed "../src/history.js"
 };
@@ -110,6 +113,7 @@ static const struct web_client_file files[] = {
   {"src/bytes.js", src_bytes_js, sizeof src_bytes_js},
   {"src/engine.js", src_engine_js, sizeof src_engine_js},
   {"src/event-parser.js", src_event_parser_js, sizeof src_event_parser_js},
+  {"src/event-stream.js", src_event_stream_js, sizeof src_event_stream_js},
   {"src/history.js", src_history_js, sizeof src_history_js},
   {"src/identifiers.js", src_identifiers_js, sizeof src_identifiers_js},
   {"src/indexeddb-storage.js", src_indexeddb_storage_js, sizeof src_indexeddb_storage_js},
