@@ -88,10 +88,11 @@ let package = Package(
       name: "HoldfastPostgresStore",
       dependencies: ["HoldfastCore", "HoldfastConcurrency", "HoldfastService", "HoldfastPostgres"],
       swiftSettings: optimized),
+    .target(name: "CWebClient", path: "clients/js/embedded"),
     .target(
       name: "HoldfastServer",
       dependencies: [
-        "HoldfastCore", "HoldfastConcurrency", "HoldfastService", "HoldfastSQLite", "HoldfastSQLiteStore",
+        "HoldfastCore", "HoldfastConcurrency", "CWebClient", "HoldfastService", "HoldfastSQLite", "HoldfastSQLiteStore",
         "HoldfastPostgres", "HoldfastPostgresStore", "HoldfastHTTP", "CSodium", "CZstd", "COpenSSL",
       ],
       swiftSettings: strict),

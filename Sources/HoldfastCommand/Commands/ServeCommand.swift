@@ -33,6 +33,9 @@ enum ServeCommand: Subcommand {
         name: "allow-origin", value: "ORIGINS",
         help: "Origins whose pages may call from a browser, with commas between, or *; none unless given"),
       .init(
+        name: "web", value: "DIR",
+        help: "The folder of a web app, served beside the protocol; the JavaScript client is at /client/"),
+      .init(
         name: "webhook", value: "URL",
         help: "Tells this program which zones moved; with --webhook-secret"),
       .init(
@@ -86,6 +89,7 @@ enum ServeCommand: Subcommand {
     if let text = options["heartbeat"] { configuration.heartbeat = try heartbeat(text) }
     configuration.webhook = try webhook(options)
     configuration.allowedOrigins = try origins(options["allow-origin"] ?? "")
+    configuration.webFolder = try webFolder(options)
     try readIdentity(options, into: &configuration)
     configuration.snapshotFolder = options["cache"]
     configuration.retention = try options.retention
@@ -155,6 +159,14 @@ enum ServeCommand: Subcommand {
       }
     }
     return TextSet(origins)
+  }
+
+  private static func webFolder(_ options: Options) throws(UsageError) -> String? {
+    guard let path = options["web"] else { return nil }
+    guard FileManager.default.fileExists(atPath: path + "/index.html") else {
+      throw UsageError("--web takes a folder with an index.html; there is none in \(path).")
+    }
+    return path
   }
 
   private static func webhook(_ options: Options) throws -> WebhookConfiguration? {

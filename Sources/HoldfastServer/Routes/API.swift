@@ -21,6 +21,8 @@ final class API: Sendable {
   let log: @Sendable (String) -> Void
   /// The origins that may call from a browser.
   let crossOrigin: CrossOrigin
+  /// Files for browsers.
+  let web: WebFiles
   /// Counts wrong passwords.
   let guesses: Guesses
   /// Whether anyone may create an account with a password.
@@ -42,7 +44,7 @@ final class API: Sendable {
 
   init(
     _ database: any ServerDatabase, clock: ServiceClock, environment: ServerEnvironment,
-    snapshots: Snapshots?, crossOrigin: CrossOrigin = CrossOrigin(allowed: []),
+    snapshots: Snapshots?, crossOrigin: CrossOrigin = CrossOrigin(allowed: []), web: WebFiles = WebFiles(),
     guessLimit: Int = Guesses.defaultLimit, provider: IdentityProvider? = nil,
     allowsSignUp: Bool? = nil, log: @escaping @Sendable (String) -> Void
   ) {
@@ -52,6 +54,7 @@ final class API: Sendable {
     self.clock = clock
     self.log = log
     self.crossOrigin = crossOrigin
+    self.web = web
     self.provider = provider
     // Otherwise anyone could take the account name of a user of the provider.
     self.allowsSignUp = allowsSignUp ?? (provider == nil)
@@ -90,7 +93,8 @@ final class API: Sendable {
   /// Handles a request: returns its answer or its next step.
   func handle(_ request: HTTPRequest) -> Step {
     do {
-      let step = try Authentication(api: self).introduction(of: request) ?? route(request)
+      let file = web.answer(to: request).map { Step.answer($0) }
+      let step = try file ?? Authentication(api: self).introduction(of: request) ?? route(request)
       if case .answer(let response) = step, request.method == "GET" || request.method == "HEAD" {
         return .answer(Preconditions(request).checked(response))
       }
@@ -128,7 +132,8 @@ final class API: Sendable {
     if !request.accepts(address.mediaType) { throw Problem(.notAcceptable, address.mediaType) }
     // HEAD is handled as GET; the HTTP layer omits the body.
     if request.method == "HEAD" { request.method = "GET" }
-    return try step(for: request, at: address, isHead: received.method == "HEAD")
+    let step = try step(for: request, at: address, isHead: received.method == "HEAD")
+    return SessionCookie.keep(step, of: request, at: address)
   }
 
   /// Handles a request at an address that supports its method.
@@ -217,9 +222,10 @@ final class API: Sendable {
       ], body: body)
   }
 
-  // MARK: Shared by all endpoints
+  // MARK: Shared by all addresses
 
-  /// The problem of a failed request, by precedence: a missing or invalid token, then malformed JSON, then the error itself.
+  /// What a request is answered with that failed. Who sent it comes before what was wrong with it; that its body is no JSON, before what the JSON
+  /// lacks: whatever was found first.
   func problem(of error: any Error, in request: HTTPRequest) -> Problem {
     let problem = problem(of: error)
     guard (400..<500).contains(problem.code.status), problem.code.status != 401 else { return problem }
@@ -295,9 +301,9 @@ final class API: Sendable {
     return key
   }
 
-  /// The text after `Bearer`.
+  /// The text behind `Bearer`, or that of the cookie.
   func bearerText(of request: HTTPRequest) throws(Problem) -> Substring {
-    guard let header = request.headers["Authorization"] else { throw Problem(.tokenMissing) }
+    guard let header = request.headers["Authorization"] else { return try SessionCookie.token(of: request) }
     // Compared by bytes for speed, as it runs for every request. Setting bit 5 lower-cases a letter.
     let scheme = "bearer ".utf8
     guard header.utf8.count > scheme.count, zip(header.utf8, scheme).allSatisfy({ $0 | 0x20 == $1 }) else {

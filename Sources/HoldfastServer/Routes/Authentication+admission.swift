@@ -24,6 +24,7 @@ extension Authentication {
   /// only its head.
   func admission(of head: HTTPRequest) -> Admission {
     do {
+      if api.web.mayAnswer(head) { return .admitted(maximumBodyBytes: Self.strangerBodyLimit) }
       let address = try Address(of: head, in: api.schema)
       let methods = address.methods(in: api.schema)
       guard methods.contains(head.method) else {

@@ -23,6 +23,21 @@ enum Step: Sendable {
   /// Takes seconds and much disk: builds a snapshot. One at a time.
   case build(@Sendable () -> Step)
 
+  /// The same step, with its answer changed. A stream of events has none.
+  func answering(_ change: @escaping @Sendable (HTTPResponse) -> HTTPResponse) -> Step {
+    switch self {
+    case .answer(let response): .answer(change(response))
+    case .write(let command, let answer): .write(command) { change(answer($0)) }
+    case .events: self
+    case .password(let work): .password { work().answering(change) }
+    case .signUp(let work): .signUp { work().answering(change) }
+    case .fetch(let work): .fetch { work().answering(change) }
+    case .first(let command, let next): .first(command) { next($0).answering(change) }
+    case .read(let work): .read { work().answering(change) }
+    case .build(let work): .build { work().answering(change) }
+    }
+  }
+
   /// Answers with a problem.
   static func problem(_ problem: Problem) -> Step { .answer(.problem(problem)) }
 }

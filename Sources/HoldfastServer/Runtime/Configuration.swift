@@ -47,6 +47,8 @@ public struct Configuration: Sendable {
   public var retention: Retention
   /// Origins such as `https://app.example.org` whose pages may call the server from a browser, or `*` for all; default none.
   public var allowedOrigins: TextSet
+  /// The folder of a web app, which is served at all paths that the protocol does not have; nil, the default, for none.
+  public var webFolder: String?
   /// The number of wrong passwords for an account from one address before both have to wait; default 10. docs/IDENTITY.md, section 4.
   public var guessLimit: Int
   /// The identity provider whose JWTs are accepted; default nil.

@@ -12,7 +12,8 @@ extension RequestDispatcher {
     API(
       database, clock: clock, environment: configuration.environment,
       snapshots: try snapshots(database, configuration, failed),
-      crossOrigin: CrossOrigin(allowed: configuration.allowedOrigins), guessLimit: configuration.guessLimit,
+      crossOrigin: CrossOrigin(allowed: configuration.allowedOrigins),
+      web: WebFiles(folder: configuration.webFolder), guessLimit: configuration.guessLimit,
       provider: configuration.identityProvider.map { IdentityProvider($0, log: failed) },
       allowsSignUp: configuration.allowsSignUp, log: failed)
   }

@@ -2,12 +2,12 @@
 
 import { parseAnswer } from "./answer.js";
 import { applyAnswer, Diverged, Outdated } from "./applying.js";
-import { EventParser } from "./event-parser.js";
+import { EventStream } from "./event-stream.js";
 import { parse, plain, write } from "./json.js";
 import { isProblem, problemOf } from "./quarantine.js";
 import { isCurrent, prepareRequest, quarantineOldest } from "./requests.js";
 import { adopt } from "./sessions.js";
-import { EventStreamMachine, SyncMachine } from "./sync-machine.js";
+import { SyncMachine } from "./sync-machine.js";
 import { Transaction } from "./transaction.js";
 
 /** A request of an account or of sharing that the server refused. */
@@ -47,7 +47,7 @@ export class SyncEngine {
     /** `{state: "signedOut" | "idle" | "syncing" | "offline", reason?}` */
     this.status = { state: store.account.isSignedIn ? "idle" : "signedOut" };
     this.observer = (kind) => this.observe(kind);
-    this.streamAttempt = 0;
+    this.stream = null;
   }
 
   /** Starts to sync by itself: now, after edits, and when the server has something new. */
@@ -55,16 +55,16 @@ export class SyncEngine {
     if (this.machine) return;
     const { random } = this.store.environment;
     this.machine = new SyncMachine(this.store.account.isSignedIn, random);
-    this.eventMachine = new EventStreamMachine(random);
+    if (this.canStream) this.stream = new EventStream(this);
     this.store.observers.add(this.observer);
     this.run({ type: "launched" });
-    this.followStream();
+    this.stream?.follow();
   }
 
   /** Ends what runs. Requests that are under way are answered, but nothing follows. */
   stop() {
     if (!this.machine) return;
-    this.runStream({ type: "stop" });
+    this.stream?.run({ type: "stop" });
     this.timers.clearTimeout(this.timer);
     this.store.observers.delete(this.observer);
     this.machine = null;
@@ -90,7 +90,7 @@ export class SyncEngine {
   /** The network is there again. */
   reachable() {
     this.run({ type: "reachable" });
-    this.runStream({ type: "reachable" });
+    this.stream?.run({ type: "reachable" });
   }
 
   /** Calls `listener` with the status, now and whenever it changes. @returns a function that ends it. */
@@ -151,7 +151,7 @@ export class SyncEngine {
   signedIn() {
     this.run({ type: "signedIn" });
     if (this.machine?.state !== "syncing") this.publish({ state: "idle" });
-    this.followStream();
+    this.stream?.follow();
   }
 
   /**
@@ -178,7 +178,7 @@ export class SyncEngine {
       await store.settleSchema();
     }
     this.run({ type: "signedOut" });
-    this.runStream({ type: "stop" });
+    this.stream?.run({ type: "stop" });
     this.publish({ state: "signedOut" });
   }
 
@@ -337,72 +337,6 @@ export class SyncEngine {
       return this.run({ type: "identified" });
     } catch (error) {
       return this.run({ type: "failed", failure: { kind: "later", reason: error.message } });
-    }
-  }
-
-  // The stream of events.
-
-  followStream() {
-    if (!this.canStream || !this.machine) return;
-    this.runStream(this.store.account.isSignedIn ? { type: "start" } : { type: "stop" });
-  }
-
-  runStream(event) {
-    for (const action of this.eventMachine?.handle(event) ?? []) this.performStream(action);
-  }
-
-  performStream(action) {
-    switch (action.type) {
-      case "open":
-        this.openStream();
-        break;
-      case "close":
-        this.streamController?.abort();
-        this.streamAttempt += 1;
-        break;
-      case "schedule":
-        this.timers.clearTimeout(this.streamTimer);
-        this.streamTimer = this.timers.setTimeout(() => this.runStream({ type: "timer" }), action.after);
-        break;
-      case "stopTimer":
-        this.timers.clearTimeout(this.streamTimer);
-        break;
-      default: this.run(action.event);
-    }
-  }
-
-  async openStream() {
-    const attempt = this.streamAttempt += 1;
-    const controller = this.streamController = new AbortController();
-    const parser = new EventParser();
-    const isCurrent = () => attempt === this.streamAttempt;
-    const session = this.device;
-    let end = { status: 0, retryAfter: 0 };
-    try {
-      end = await this.transport.stream({
-        path: "v1/events", session, signal: controller.signal,
-        lastEventID: this.lastEvent?.session === session.session ? this.lastEvent.id : undefined,
-        onText: (text) => { if (isCurrent()) this.takeEvents(parser, text, session.session); },
-      });
-    } catch {
-      // As if it had ended.
-    }
-    if (!isCurrent()) return;
-    controller.abort();
-    if (end.status === 401) this.run({ type: "pushed" });
-    this.runStream({ type: "ended", retryAfter: end.retryAfter });
-  }
-
-  takeEvents(parser, text, session) {
-    const events = parser.add(text);
-    if (parser.lastEventID !== null) this.lastEvent = { session, id: parser.lastEventID };
-    if (parser.retry !== null) this.eventMachine.retryMilliseconds = parser.retry;
-    if (events.length === 0) this.runStream({ type: "received" });
-    for (const { type, data } of events) {
-      if (type === "hello") {
-        const { heartbeat_ms: heartbeat = 25_000, missed = true } = JSON.parse(data);
-        this.runStream({ type: "hello", heartbeat, hasMissed: missed });
-      } else this.runStream({ type: type === "zones" ? "moved" : type === "replaced" ? "replaced" : "received" });
     }
   }
 }

@@ -56,6 +56,7 @@ export class IndexedDBStorage {
   async changesSince(version) {
     const transaction = this.database.transaction(["entries", "log", "meta"], "readonly");
     const current = await done(transaction.objectStore("meta").get("version")) ?? 0;
+    if (current === version) return { version, changes: [] };
     if (current - version > logLength) return null;
     const range = IDBKeyRange.bound(version, current, true, false);
     const log = await done(transaction.objectStore("log").getAll(range));

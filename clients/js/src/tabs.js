@@ -42,7 +42,8 @@ export class Tabs {
 
   async lead() {
     this.isLeader = true;
-    await this.store.catchUp();
+    // A tab that can't read leads all the same: its engine tries again.
+    await this.store.catchUp().catch(() => {});
     this.engine.start();
     // Who waited for the leader before waits for this tab now.
     for (const [request, waiter] of this.waiting) {

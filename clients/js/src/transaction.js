@@ -2,6 +2,7 @@
 
 import { chained, utf8Length } from "./bytes.js";
 import { Histories } from "./history.js";
+import { combined } from "./merge.js";
 import { isUUID, makeIdentifier } from "./identifiers.js";
 import { sealedOperation } from "./operations.js";
 import { positionRun, replicaName } from "./position.js";
@@ -44,9 +45,19 @@ export class Transaction extends Reader {
     return this.insertKept(table, id ?? this.makeIdentifier(), this.kept(table, columns), zone ?? null);
   }
 
-  /** Changes columns of a record. */
-  update(table, id, values) {
-    this.updateKept(table, id, this.kept(table, values));
+  /**
+   * Changes columns of a record.
+   *
+   * @param base by column, what the person saw before: where the record has another value by now, and the column's policy combines edits, both are in.
+   */
+  update(table, id, values, base = {}) {
+    const kept = this.kept(table, values);
+    const record = this.draft.record(table, id);
+    for (const [name, seen] of Object.entries(this.kept(table, base))) {
+      const merge = record && name in kept ? combined(this.schema.table(table).columns.get(name).merge, seen, kept[name], record.columns[name] ?? null, true) : null;
+      if (merge) kept[name] = merge.value;
+    }
+    this.updateKept(table, id, kept);
   }
 
   /** Deletes a record, and what is below it as its references say. */
@@ -109,6 +120,37 @@ export class Transaction extends Reader {
     const index = rows.findIndex((row) => row.id === (before ?? after));
     if (index < 0) throw new WriteError("record-unknown", `The record ${before ?? after} is not in the list.`);
     return before ? index : index + 1;
+  }
+
+  /**
+   * Closes a conflict: writes the value that is right, and says which it was. Of a deletion, `"loser"` brings the record back.
+   *
+   * @param choice `"winner"`, `"loser"` or `{value}`.
+   */
+  resolve(id, choice) {
+    const conflict = this.get("conflicts", id);
+    if (!conflict) throw new WriteError("record-unknown", `There is no conflict ${id}.`);
+    const { record_table: table, record_id: record, column_name: column } = conflict;
+    if (conflict.resolution) throw new WriteError("conflict-resolved", "The conflict is resolved already. Edit the record to change the outcome.");
+    const isHere = this.draft.record(table, record) !== undefined;
+    if (conflict.policy === "delete" && !isHere) {
+      if (choice === "loser") return this.bringBack(table, record);
+      return this.update("conflicts", id, { resolution: "winner" });
+    }
+    if (choice === "loser") this.update(table, record, { [column]: conflict.loser_value });
+    else if (choice !== "winner") this.update(table, record, { [column]: choice.value });
+    else if (conflict.policy !== "delete" && conflict.winner_at !== null) this.update(table, record, { [column]: conflict.winner_value });
+    return this.update("conflicts", id, { resolution: typeof choice === "string" ? choice : "other" });
+  }
+
+  /** Makes a deleted record again, with all that the log has of it. */
+  bringBack(table, record) {
+    const log = this.all("conflicts", { where: { policy: "delete", record_table: table, record_id: record } });
+    const values = Object.fromEntries(log.map(({ column_name: column, loser_value: value }) => [column, value]));
+    const lacking = [...this.schema.table(table).columns.values()].find((column) => column.required && column.default === null && (values[column.name] ?? null) === null);
+    if (lacking) throw new WriteError("value-missing", `The log does not have the ${lacking.name} of the deleted record. Write it again.`);
+    this.insert(table, { id: record, ...values });
+    for (const { id, resolution } of log) if (!resolution) this.update("conflicts", id, { resolution: "loser" });
   }
 
   // In the kept form.

@@ -27,6 +27,7 @@ export class FetchTransport {
    *
    * @returns `{status, body, retryAfter}`
    */
+  async request({ method, path, body, session = {} }) {
     const controller = new AbortController();
     let timer;
     const live = () => {

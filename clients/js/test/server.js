@@ -14,10 +14,23 @@ export const jotSchema = join(root, "Examples/Jot/holdfast.json");
 
 export const password = "correct-horse";
 
+const cleanups = new WeakMap();
+
+/** Runs `body` at the end of a test, before what was to be run earlier: processes end before their folders go. */
+export function atEnd(test, body) {
+  const bodies = cleanups.get(test);
+  if (bodies) return bodies.push(body);
+  const own = [body];
+  cleanups.set(test, own);
+  return test.after(async () => {
+    for (const body of own.reverse()) await body();
+  });
+}
+
 /** A new folder, which goes with the test. */
 export function folder(test) {
   const path = mkdtempSync(join(tmpdir(), "holdfast-js-"));
-  test.after(() => rmSync(path, { recursive: true, force: true }));
+  atEnd(test, () => rmSync(path, { recursive: true, force: true, maxRetries: 5 }));
   return path;
 }
 
@@ -30,7 +43,7 @@ export class Server {
 
   static async start(test, options = {}) {
     const server = new Server({ data: folder(test), ...options });
-    test.after(() => server.kill());
+    atEnd(test, () => server.kill());
     await server.start();
     return server;
   }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Device, expectAgreement } from "./devices.js";
-import { folder, jot, Server } from "./server.js";
+import { atEnd, folder, jot, Server } from "./server.js";
 
 test("edits made offline on two devices converge (I7)", async (t) => {
   const server = await Server.start(t);
@@ -305,7 +305,7 @@ test("a change arrives by the stream of events", async (t) => {
   const laptop = await Device.signIn("ada", { server });
   laptop.engine.canStream = true;
   laptop.engine.start();
-  t.after(() => laptop.engine.stop());
+  atEnd(t, () => laptop.engine.stop());
   const arrives = (title) => new Promise((resolve) => {
     const end = laptop.store.live((db) => db.list("items", list).map(({ title }) => title), (titles) => {
       if (titles.includes(title)) queueMicrotask(() => resolve(end()));

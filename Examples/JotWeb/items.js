@@ -1,0 +1,168 @@
+// The items of a list.
+
+import { make, say, store, write } from "./page.js";
+
+/** The rows of the list that is shown. They stay as the items change, so that nobody loses the place while typing. */
+export class Items {
+  constructor(list) {
+    this.list = list;
+    this.rows = new Map();
+    this.element = make("ol", { className: "items", "aria-label": "Items" });
+    this.element.addEventListener("dragover", (event) => this.dragOver(event));
+    this.element.addEventListener("drop", (event) => event.preventDefault());
+  }
+
+  update(items) {
+    const known = new Set(items.map(({ id }) => id));
+    for (const [id, row] of this.rows) {
+      if (known.has(id)) continue;
+      row.element.remove();
+      this.rows.delete(id);
+    }
+    if (this.dragged) return;
+    items.forEach((item, index) => {
+      let row = this.rows.get(item.id);
+      if (!row) this.rows.set(item.id, row = new Row(this, item.id));
+      row.update(item, index, items.length);
+      if (this.element.children[index] !== row.element) this.element.insertBefore(row.element, this.element.children[index] ?? null);
+    });
+  }
+
+  /** Moves an item by some places, as the arrow keys do. */
+  async shift(id, by) {
+    const ids = store.reader().list("items", this.list).map((item) => item.id);
+    const index = ids.indexOf(id) + by;
+    if (index < 0 || index >= ids.length) return;
+    await write((db) => db.move("items", [id], by < 0 ? { before: ids[index] } : { after: ids[index] }));
+    const row = this.rows.get(id);
+    row.handle.focus();
+    say(`${row.title.value}: place ${index + 1} of ${ids.length}`);
+  }
+
+  dragOver(event) {
+    if (!this.dragged) return;
+    event.preventDefault();
+    const rows = [...this.element.children].filter((row) => row !== this.dragged.element);
+    const next = rows.find((row) => event.clientY < row.getBoundingClientRect().top + row.offsetHeight / 2);
+    if (this.dragged.element.nextElementSibling !== (next ?? null)) this.element.insertBefore(this.dragged.element, next ?? null);
+  }
+
+  /** Keeps the place to which a row was dragged. */
+  async dropped(row) {
+    const next = row.element.nextElementSibling?.dataset.id;
+    await write((db) => db.move("items", [row.id], next ? { before: next } : "last"));
+    this.dragged = null;
+    this.update(store.reader().list("items", this.list));
+  }
+}
+
+/** A text field that writes what it has when it is left. What others write meanwhile comes in, and is merged where the person writes too. */
+function bind(field, id, column, { read = (text) => text, show = (value) => value ?? "" } = {}) {
+  let seen = null;
+  field.addEventListener("focus", () => { seen = store.get("items", id)?.[column] ?? null; });
+  const save = async () => {
+    const item = store.get("items", id);
+    if (!item || field.value === show(seen)) return;
+    const value = read(field.value);
+    await write((db) => db.update("items", id, { [column]: value }, { [column]: seen }));
+    seen = store.get("items", id)?.[column] ?? null;
+    field.value = show(seen);
+  };
+  field.addEventListener("change", save);
+  return (value) => { if (document.activeElement !== field || field.value === show(seen)) field.value = show(value); };
+}
+
+function tags(text) {
+  const found = [...new Set(text.split(",").map((tag) => tag.trim()).filter(Boolean))];
+  return found.length > 0 ? found : null;
+}
+
+class Row {
+  constructor(items, id) {
+    this.items = items;
+    this.id = id;
+    this.handle = make("button", {
+      type: "button", className: "handle", textContent: "⠿", title: "Drag, or press the arrow keys", draggable: true,
+      onkeydown: (event) => {
+        const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+        if (!by) return;
+        event.preventDefault();
+        items.shift(id, by);
+      },
+      ondragstart: (event) => {
+        items.dragged = this;
+        event.dataTransfer.effectAllowed = "move";
+        event.dataTransfer.setData("text/plain", this.title.value);
+        event.dataTransfer.setDragImage(this.element, 12, 12);
+        this.element.classList.add("dragged");
+      },
+      ondragend: () => {
+        this.element.classList.remove("dragged");
+        items.dropped(this);
+      },
+    });
+    this.done = make("input", { type: "checkbox", onchange: () => write((db) => db.update("items", id, { done: this.done.checked })) });
+    this.title = make("textarea", {
+      className: "title", rows: 1, maxLength: 500, required: true, "aria-label": "Title", autocomplete: "off",
+      onkeydown: (event) => {
+        if (event.key !== "Enter") return;
+        event.preventDefault();
+        event.target.blur();
+      },
+    });
+    this.amount = make("output", { className: "amount" });
+    this.tagText = make("span", { className: "tags" });
+    this.mark = make("span", { className: "mark", role: "img", "aria-label": "Not sent yet", title: "Not sent yet", textContent: "↑" });
+    this.more = make("button", {
+      type: "button", className: "icon more", textContent: "⋯", "aria-expanded": "false",
+      onclick: () => this.expand(this.details.hidden),
+    });
+    this.details = this.makeDetails();
+    this.element = make("li", {}, make("div", { className: "row" }, this.handle, this.done, this.title, this.tagText, this.mark, this.amount, this.more), this.details);
+    this.element.dataset.id = id;
+    this.setTitle = bind(this.title, id, "title", { read: (text) => text.trim() || store.get("items", id).title });
+    this.setNote = bind(this.note, id, "note", { read: (text) => text || null });
+    this.setTags = bind(this.tags, id, "tags", { read: tags, show: (value) => (value ?? []).join(", ") });
+  }
+
+  makeDetails() {
+    const { id } = this;
+    const change = (by, label, text) => make("button", {
+      type: "button", textContent: text, "aria-label": label,
+      onclick: () => write((db) => { if ((db.get("items", id)?.amount ?? 0) + by >= 0) db.increment("items", id, "amount", by); }),
+    });
+    this.count = make("output", { "aria-live": "polite" });
+    this.note = make("textarea", { rows: 3, placeholder: "Note", "aria-label": "Note" });
+    this.tags = make("input", { placeholder: "Tags, with commas between", "aria-label": "Tags, with commas between", autocomplete: "off" });
+    return make("div", { className: "details", hidden: true },
+      make("div", { className: "stepper", role: "group", "aria-label": "Amount" }, change(-1, "One less", "−"), this.count, change(1, "One more", "+")),
+      this.tags, this.note,
+      make("button", { type: "button", className: "danger", textContent: "Delete", onclick: () => this.delete() }));
+  }
+
+  expand(isOpen) {
+    this.details.hidden = !isOpen;
+    this.more.setAttribute("aria-expanded", String(isOpen));
+    if (isOpen) this.tags.focus();
+  }
+
+  async delete() {
+    await write((db) => db.delete("items", this.id));
+    say("The item is deleted. Undo brings it back.");
+  }
+
+  update(item, index, all) {
+    this.element.classList.toggle("done", item.done);
+    this.done.checked = item.done;
+    this.done.setAttribute("aria-label", `${item.title}, done`);
+    this.handle.setAttribute("aria-label", `Move ${item.title}, place ${index + 1} of ${all}`);
+    this.more.setAttribute("aria-label", `Details of ${item.title}`);
+    this.setTitle(item.title);
+    this.setNote(item.note);
+    this.setTags(item.tags);
+    this.amount.textContent = item.amount === 1 ? "" : `× ${item.amount}`;
+    this.count.textContent = item.amount;
+    this.tagText.replaceChildren(...(item.tags ?? []).map((tag) => make("span", { textContent: tag })));
+    this.mark.hidden = store.reader().unsent("items", item.id).length === 0;
+  }
+}

@@ -1,0 +1,60 @@
+// Jot on the web: the lists of the terminal app, in a page that works without a network.
+
+import { lookForInvitations, showAccount, showInbox, showWelcome, updateInbox } from "./dialogs.js";
+import { showLists } from "./lists.js";
+import { attempt, count, element, engine, say, store, tabs } from "./page.js";
+
+if (navigator.serviceWorker) navigator.serviceWorker.register("service-worker.js");
+
+function update() {
+  const { isSignedIn, user } = store.account;
+  // Whose session has ended still has the lists.
+  element("app").hidden = !user;
+  element("welcome").hidden = isSignedIn;
+  document.body.classList.toggle("signed-out", !isSignedIn);
+  if (!isSignedIn && !element("welcome").hasChildNodes()) showWelcome();
+  if (isSignedIn) element("welcome").replaceChildren();
+  for (const id of ["account", "undo", "redo"]) element(id).hidden = !user;
+  element("undo").disabled = !store.undoable.undo;
+  element("redo").disabled = !store.undoable.redo;
+  updateStatus();
+  updateInbox();
+}
+
+function updateStatus() {
+  const waiting = store.waitingOperations;
+  const { state } = engine.status;
+  const unsent = waiting > 0 ? `, ${count(waiting, "edit")} to send` : "";
+  const texts = { idle: waiting > 0 ? `${count(waiting, "edit")} to send` : "Synced", syncing: "Syncing…", offline: `Offline${unsent}`, signedOut: "Signed out" };
+  const status = element("status");
+  if (status.textContent !== texts[state]) status.textContent = texts[state];
+  status.dataset.state = state;
+  status.hidden = !store.account.user;
+}
+
+async function reverse(kind) {
+  const result = await attempt(() => store[kind]());
+  if (result?.kept > 0) say(`${count(result.kept, "record")} stayed: somebody has changed them since.`);
+}
+
+element("status").addEventListener("click", () => attempt(() => tabs.sync()));
+element("undo").addEventListener("click", () => reverse("undo"));
+element("redo").addEventListener("click", () => reverse("redo"));
+element("account").addEventListener("click", showAccount);
+element("inbox").addEventListener("click", showInbox);
+addEventListener("keydown", (event) => {
+  const isWriting = event.target.matches?.("textarea, input:not([type=checkbox])");
+  if (isWriting || event.key.toLowerCase() !== "z" || !(event.ctrlKey || event.metaKey)) return;
+  event.preventDefault();
+  reverse(event.shiftKey ? "redo" : "undo");
+});
+
+showLists();
+store.live((db) => db, update);
+store.observers.add(() => queueMicrotask(update));
+engine.onStatus((status) => {
+  updateStatus();
+  if (status.state === "signedOut") update();
+  if (status.state === "idle") lookForInvitations();
+});
+lookForInvitations();

@@ -1,0 +1,111 @@
+// The lists, and the one that is shown.
+
+import { showSharing } from "./dialogs.js";
+import { Items } from "./items.js";
+import { ask, element, make, say, store, write } from "./page.js";
+
+let shown = null;
+
+/** The id of the list in the address. */
+function chosen() {
+  return decodeURIComponent(location.hash.slice(1)) || null;
+}
+
+/** Shows the lists, and keeps to what is in the store. */
+export function showLists() {
+  element("new-list").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const field = event.target.elements.title;
+    const title = field.value.trim();
+    if (!title) return;
+    const list = await write((db) => db.insert("lists", { title }));
+    if (!list) return;
+    field.value = "";
+    location.hash = list;
+  });
+  element("back").addEventListener("click", () => { location.hash = ""; });
+  addEventListener("hashchange", () => update());
+  store.live((db) => db, () => update(), { tables: ["lists", "items", "members", "conflicts"] });
+  // What is sent by now has no mark any more.
+  store.observers.add((kind) => { if (kind !== "written") queueMicrotask(update); });
+}
+
+function update() {
+  const db = store.reader();
+  const lists = db.all("lists", { order: ["title"] });
+  const id = chosen();
+  const list = lists.find((list) => list.id === id);
+  document.body.classList.toggle("showing", Boolean(list));
+  element("back").hidden = !list;
+  element("lists").replaceChildren(...lists.map((list) => {
+    const open = db.all("items", { where: { list_id: list.id, done: false } }).length;
+    const members = db.all("members", { where: { zone: list.id } }).length;
+    return make("li", {}, make("a", { href: `#${list.id}`, "aria-current": list.id === id ? "page" : undefined },
+      make("span", { textContent: list.title }),
+      members > 1 ? make("span", { className: "shared", role: "img", "aria-label": "shared", title: `Shared by ${members}`, textContent: "⚭" }) : null,
+      make("span", { className: "count", textContent: open || "", "aria-label": `${open} to do` })));
+  }));
+  if (!list) {
+    shown = null;
+    element("main").replaceChildren(make("p", {
+      className: "empty", textContent: lists.length === 0 ? "Make your first list. It works without a network, too." : "Choose a list.",
+    }));
+    return;
+  }
+  if (shown?.id !== id) shown = new List(id);
+  shown.update(list, db.list("items", id));
+}
+
+class List {
+  constructor(id) {
+    this.id = id;
+    this.items = new Items(id);
+    this.title = make("h2");
+    this.empty = make("p", { className: "empty", textContent: "Nothing here yet." });
+    const add = make("form", { className: "add", onsubmit: (event) => this.add(event) },
+      make("input", { name: "title", required: true, maxLength: 500, placeholder: "Add an item", "aria-label": "Title of a new item", autocomplete: "off" }),
+      make("button", { type: "submit", textContent: "+", "aria-label": "Add the item" }));
+    element("main").replaceChildren(
+      make("div", { className: "heading" }, this.title,
+        make("button", { type: "button", textContent: "Share", onclick: () => showSharing(id) }),
+        make("button", { type: "button", textContent: "Rename", onclick: () => this.rename() }),
+        make("button", { type: "button", textContent: "Delete", className: "danger", onclick: () => this.delete() })),
+      this.items.element, this.empty, add);
+  }
+
+  update(list, items) {
+    this.title.textContent = list.title;
+    this.empty.hidden = items.length > 0;
+    this.items.update(items);
+  }
+
+  async add(event) {
+    event.preventDefault();
+    const field = event.target.elements.title;
+    const title = field.value.trim();
+    if (!title) return;
+    field.value = "";
+    await write((db) => db.insert("items", {
+      list_id: this.id, title, position: db.positions("items", 1, "last", { parent: this.id })[0],
+    }));
+  }
+
+  rename() {
+    ask("Rename the list", (close) => {
+      const field = make("input", { name: "title", required: true, maxLength: 200, value: this.title.textContent, "aria-label": "Title" });
+      return [make("form", {
+        onsubmit: (event) => {
+          event.preventDefault();
+          if (field.value.trim()) write((db) => db.update("lists", this.id, { title: field.value.trim() }));
+          close();
+        },
+      }, field, make("button", { type: "submit", className: "primary", textContent: "Rename" }))];
+    });
+  }
+
+  async delete() {
+    await write((db) => db.delete("lists", this.id));
+    location.hash = "";
+    say("The list is deleted. Undo brings it back.");
+  }
+}

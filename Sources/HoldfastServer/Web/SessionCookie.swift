@@ -1,0 +1,82 @@
+import HoldfastCore
+import HoldfastHTTP
+import HoldfastService
+
+/// The session of a web page in a cookie that scripts cannot read: PROTOCOL.md, section 2.1.
+///
+/// A page asks for it with the field `Holdfast-Session: cookie`, and sends the field with each request. Pages of other origins cannot send it without a
+/// preflight, which never allows it. That, `SameSite=Strict` and the check of the origin each stop a forged request.
+enum SessionCookie {
+  static let name = "holdfast_session"
+  /// In seconds, from the last sync.
+  static let lifetime = 7 * 86400
+
+  /// Whether the page of a request keeps its token in the cookie.
+  static func isUsed(by request: HTTPRequest) -> Bool { request.headers["Holdfast-Session"] == "cookie" }
+
+  /// The token in the cookie of a request.
+  ///
+  /// - Throws: `Problem.tokenMissing` when there is none, or another origin's page may have sent it.
+  static func token(of request: HTTPRequest) throws(Problem) -> Substring {
+    guard let field = request.headers["Cookie"] else { throw Problem(.tokenMissing) }
+    let prefix = "\(name)="
+    let pairs = field.split(separator: ";").map { $0.drop { $0 == " " } }
+    guard let pair = pairs.first(where: { $0.hasPrefix(prefix) }) else { throw Problem(.tokenMissing) }
+    guard isUsed(by: request) else {
+      throw Problem(.tokenMissing, "Send Holdfast-Session: cookie with each request that relies on the cookie.")
+    }
+    guard isOfOwnOrigin(request) else {
+      throw Problem(.tokenMissing, "The cookie is valid for pages of the server's own origin only.")
+    }
+    return pair.dropFirst(prefix.count)
+  }
+
+  /// Whether the browser says that the page is of this server's origin, as far as it says anything.
+  private static func isOfOwnOrigin(_ request: HTTPRequest) -> Bool {
+    if let site = request.headers["Sec-Fetch-Site"] { return site == "same-origin" }
+    guard let origin = request.headers["Origin"] else { return true }
+    // A proxy may have replaced the host.
+    let hosts = [request.headers["X-Forwarded-Host"], request.headers["Host"]].compactMap { $0 }
+    return hosts.contains { origin == "https://\($0)" || origin == "http://\($0)" }
+  }
+
+  /// A step that keeps the token of its answer in the cookie, keeps the cookie for longer, or ends it.
+  static func keep(_ step: Step, of request: HTTPRequest, at address: Address) -> Step {
+    guard isUsed(by: request) else { return step }
+    switch (request.method, address) {
+    case ("POST", .accounts), ("POST", .sessions), ("POST", .devices):
+      return step.answering { moved($0, of: request) }
+    case ("POST", .sync):
+      guard let token = try? token(of: request) else { return step }
+      return step.answering { $0.status == 200 ? $0.with(cookie(String(token), lifetime, request)) : $0 }
+    case ("DELETE", .currentSession):
+      return step.answering { $0.status == 204 ? $0.with(cookie("", 0, request)) : $0 }
+    default: return step
+    }
+  }
+
+  /// The answer of a new session, with its token in the cookie and not in the content.
+  private static func moved(_ response: HTTPResponse, of request: HTTPRequest) -> HTTPResponse {
+    guard (200..<300).contains(response.status), let session = try? JSONValue(parsing: response.body),
+      let token = session["token"]?.stringValue
+    else { return response }
+    var moved = response.with(cookie(token, lifetime, request))
+    moved.body = JSONValue.object((session.members ?? []).filter { $0.name != "token" }).bytes
+    return moved
+  }
+
+  private static func cookie(_ token: String, _ lifetime: Int, _ request: HTTPRequest) -> String {
+    // Browsers name the origin of each request that makes a session.
+    let isSecure = [request.headers["Origin"]?.hasPrefix("https:"), request.headers["X-Forwarded-Proto"] == "https"]
+      .contains(true)
+    return "\(name)=\(token); Path=/v1; Max-Age=\(lifetime); HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")"
+  }
+}
+
+extension HTTPResponse {
+  fileprivate func with(_ cookie: String) -> HTTPResponse {
+    var response = self
+    response.headers.append(("Set-Cookie", cookie))
+    return response
+  }
+}

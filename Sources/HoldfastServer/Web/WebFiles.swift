@@ -1,0 +1,89 @@
+import CWebClient
+import HoldfastCore
+import HoldfastHTTP
+import HoldfastService
+
+/// Files for browsers: the JavaScript client at `/client/`, and the folder of an app at all paths that the protocol does not have. See docs/WEB.md.
+struct WebFiles: Sendable {
+  /// What a browser is let do with them: nothing but what comes from here.
+  static let policy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+  /// Larger files are not served: they are read whole.
+  static let sizeLimit: Int64 = 16 << 20
+
+  private static let types: TextMap<String> = [
+    "html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8",
+    "mjs": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8", "json": "application/json",
+    "webmanifest": "application/manifest+json", "svg": "image/svg+xml", "png": "image/png",
+    "jpg": "image/jpeg", "webp": "image/webp", "ico": "image/vnd.microsoft.icon", "woff2": "font/woff2",
+    "txt": "text/plain; charset=utf-8", "wasm": "application/wasm",
+  ]
+
+  private let folder: String?
+  private let client: TextMap<HTTPResponse>
+
+  /// - Parameter folder: that of the app; nil for none.
+  init(folder: String? = nil) {
+    self.folder = folder
+    var client: TextMap<HTTPResponse> = [:]
+    for index in 0..<web_client_file_count() {
+      let file = web_client_file(index)
+      let path = String(cString: file.path)
+      client[path] = Self.response(Array(UnsafeBufferPointer(start: file.bytes, count: file.count)), path)
+    }
+    self.client = client
+  }
+
+  /// The paths of the client's files, below `/client/`.
+  var clientPaths: [String] { client.keys.sorted() }
+
+  /// Whether a path may be that of a file, without a look at the folder.
+  func mayAnswer(_ request: HTTPRequest) -> Bool {
+    path(of: request).map { folder != nil || $0.first == "client" } ?? false
+  }
+
+  /// Answers a request for a file; nil when there is none, or the path is one of the protocol's.
+  func answer(to request: HTTPRequest) -> HTTPResponse? {
+    guard let path = path(of: request), let found = file(path) else { return nil }
+    guard request.method == "GET" || request.method == "HEAD" else {
+      return .problem(Problem(.methodNotAllowed), allow: "GET, HEAD")
+    }
+    return found
+  }
+
+  /// The path of a file; nil for one that is never served: a hidden file, or one outside the folder.
+  private func path(of request: HTTPRequest) -> [String]? {
+    // Almost all requests are of the protocol.
+    if request.target.utf8.starts(with: "/v1/".utf8) { return nil }
+    guard var parts = request.pathParts else { return nil }
+    if parts.last == "" { parts[parts.count - 1] = "index.html" }
+    let isServed = parts.allSatisfy { part in
+      !part.isEmpty && part.utf8.first != UInt8(ascii: ".")
+        && !part.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "/") }
+    }
+    // The protocol's own addresses.
+    let isOfProtocol = parts[0] == "v1" || [["openapi.json"], ["healthz"], ["readyz"]].contains(parts)
+    return isServed && !isOfProtocol ? parts : nil
+  }
+
+  private func file(_ parts: [String]) -> HTTPResponse? {
+    if parts.first == "client" { return client[parts.dropFirst().joined(separator: "/")] }
+    guard let folder, let file = HTTPFile(path: folder + "/" + parts.joined(separator: "/")),
+      file.size <= Self.sizeLimit
+    else { return nil }
+    return Self.response(file.read(0..<file.size), parts.last ?? "")
+  }
+
+  private static func response(_ bytes: [UInt8], _ name: String) -> HTTPResponse {
+    let dot = name.utf8.lastIndex(of: UInt8(ascii: "."))
+    let type = dot.flatMap { types[String(name[name.utf8.index(after: $0)...])] }
+    return HTTPResponse(
+      status: 200,
+      headers: [
+        ("ETag", RecordRoutes.tag(of: bytes).text), ("Content-Type", type ?? "application/octet-stream"),
+        ("Cache-Control", "no-cache"), ("Content-Security-Policy", policy),
+        ("Referrer-Policy", "no-referrer"), ("Cross-Origin-Opener-Policy", "same-origin"),
+      ], body: bytes)
+  }
+}

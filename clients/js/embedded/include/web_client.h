@@ -1,0 +1,20 @@
+#ifndef HOLDFAST_WEB_CLIENT_H
+#define HOLDFAST_WEB_CLIENT_H
+
+#include <stddef.h>
+
+/// A file of the JavaScript client.
+struct web_client_file {
+  /// Its path under clients/js.
+  const char *_Nonnull path;
+  const unsigned char *_Nonnull bytes;
+  size_t count;
+};
+
+/// How many files there are.
+size_t web_client_file_count(void);
+
+/// The file of a number below the count.
+struct web_client_file web_client_file(size_t index);
+
+#endif

@@ -1,0 +1,107 @@
+// The client in a real browser.
+
+import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import { test } from "node:test";
+import { Browser } from "./chromium.js";
+import { Device } from "./devices.js";
+import { folder, password, Server } from "./server.js";
+
+const page = fileURLToPath(new URL("page", import.meta.url));
+
+async function start(t) {
+  const server = await Server.start(t, { more: ["--web", page] });
+  const profile = folder(t);
+  const browser = await Browser.start(t, profile);
+  return { server, browser, profile };
+}
+
+const isOpen = () => globalThis.opened !== undefined;
+
+async function signUp(tab) {
+  await tab.until(isOpen);
+  await tab.run(async (name, password) => {
+    await opened.engine.signUp(name, password);
+    await opened.tabs.sync();
+  }, "ada", password);
+}
+
+const insertList = async (title) => opened.store.write((db) => db.insert("lists", { title }));
+const lists = () => opened.store.all("lists", { order: ["title"] }).map(({ title }) => title);
+
+test("a page syncs by a cookie that its scripts cannot read", async (t) => {
+  const { server, browser } = await start(t);
+  const tab = await browser.open(`${server.address}/`);
+  await signUp(tab);
+  await tab.run(insertList, "Groceries");
+  await tab.run(() => opened.tabs.sync());
+  assert.equal(await tab.run(() => document.cookie), "");
+  assert.equal(await tab.run(() => JSON.stringify([...opened.store.state.store("local").values()]).includes("holdfast_session")), false);
+  assert.equal(await tab.run(() => opened.store.state.store("local").get("device").token), null);
+  const urls = [`${server.address}/v1/sync`];
+  const { cookies } = await tab.send("Network.getCookies", { urls });
+  assert.deepEqual(cookies.map(({ name, httpOnly, sameSite, path }) => ({ name, httpOnly, sameSite, path })),
+    [{ name: "holdfast_session", httpOnly: true, sameSite: "Strict", path: "/v1" }]);
+
+  const phone = await Device.signIn("ada", { server });
+  await phone.sync();
+  assert.deepEqual(phone.store.all("lists").map(({ title }) => title), ["Groceries"]);
+  // What the phone writes comes to the page by the stream of events.
+  await phone.makeList("Hardware");
+  await phone.sync();
+  await tab.until(() => opened.store.all("lists").length === 2);
+
+  // Without the field of the client, the cookie counts for nothing (I10).
+  assert.equal(await tab.run(async () => (await fetch("/v1/devices")).status), 401);
+  await tab.run(() => opened.engine.signOut());
+  assert.deepEqual((await tab.send("Network.getCookies", { urls })).cookies, []);
+});
+
+test("one of two tabs syncs, and when it is closed the other does (I2)", async (t) => {
+  const { server, browser } = await start(t);
+  const first = await browser.open(`${server.address}/`);
+  await signUp(first);
+  const second = await browser.open(`${server.address}/`);
+  await second.until(isOpen);
+  assert.equal(await first.run(() => opened.tabs.isLeader), true);
+  assert.equal(await second.run(() => opened.tabs.isLeader), false);
+  // What one writes the other shows; the leader sends it.
+  await second.run(insertList, "Of the second");
+  await first.until(() => opened.store.all("lists").length === 1);
+  await second.run(() => opened.tabs.sync());
+  await second.until(() => opened.store.waitingOperations === 0);
+  await first.run(insertList, "Of the first");
+  await second.until(() => opened.store.all("lists").length === 2);
+  // Both at once: none is lost.
+  await Promise.all([first, second].map((tab, index) => tab.run(async (index) => {
+    for (let number = 0; number < 10; number++) await opened.store.write((db) => db.insert("lists", { title: `${index} ${number}` }));
+  }, index)));
+  await first.close();
+  await second.until(() => opened.tabs.isLeader);
+  await second.run(() => opened.tabs.sync());
+  const phone = await Device.signIn("ada", { server });
+  await phone.sync();
+  assert.equal(phone.store.all("lists").length, 22);
+  assert.deepEqual(await second.run(lists), phone.store.all("lists", { order: ["title"] }).map(({ title }) => title));
+});
+
+test("an edit that was not sent survives SIGKILL of the browser and of the server (I2, I1)", async (t) => {
+  const { server, browser, profile } = await start(t);
+  const tab = await browser.open(`${server.address}/?bearer`);
+  await signUp(tab);
+  await tab.run(insertList, "Before");
+  await tab.run(() => opened.tabs.sync());
+  await server.kill();
+  await tab.run(insertList, "Without a network");
+  // At once: the write has returned, so it is on the disk.
+  await browser.kill();
+  await server.start();
+  const again = await Browser.start(t, profile);
+  const reopened = await again.open(`${server.address}/?bearer`);
+  await reopened.until(isOpen);
+  assert.deepEqual(await reopened.run(lists), ["Before", "Without a network"]);
+  await reopened.run(() => opened.tabs.sync());
+  const phone = await Device.signIn("ada", { server });
+  await phone.sync();
+  assert.deepEqual(phone.store.all("lists", { order: ["title"] }).map(({ title }) => title), ["Before", "Without a network"]);
+});

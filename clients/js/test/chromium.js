@@ -1,0 +1,121 @@
+// Chromium without a window, driven by the DevTools protocol over a pipe (--remote-debugging-pipe).
+
+import { spawn } from "node:child_process";
+import { atEnd } from "./server.js";
+
+/** A browser of a profile, which can be killed and started again. */
+export class Browser {
+  /** @param profile a folder for all that the browser keeps. */
+  static async start(test, profile, ...options) {
+    const browser = new Browser();
+    browser.process = spawn("chromium", [
+      "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync",
+      "--disable-component-update", "--disable-dev-shm-usage", "--remote-debugging-pipe", `--user-data-dir=${profile}`, ...options,
+    ], { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"], detached: true });
+    browser.ended = new Promise((resolve) => browser.process.once("exit", resolve));
+    atEnd(test, () => browser.kill());
+    browser.waiting = new Map();
+    browser.listeners = new Set();
+    browser.next = 1;
+    const decoder = new TextDecoder();
+    let rest = "";
+    browser.process.stdio[4].on("data", (data) => {
+      const messages = (rest + decoder.decode(data, { stream: true })).split("\0");
+      rest = messages.pop();
+      for (const message of messages) browser.receive(JSON.parse(message));
+    });
+    browser.process.stdio[3].on("error", () => {});
+    await browser.send("Browser.getVersion");
+    return browser;
+  }
+
+  receive({ id, result, error, method, params, sessionId }) {
+    if (id === undefined) {
+      for (const listener of [...this.listeners]) listener({ method, params, sessionId });
+      return;
+    }
+    const { resolve, reject } = this.waiting.get(id);
+    this.waiting.delete(id);
+    if (error) reject(new Error(error.message));
+    else resolve(result);
+  }
+
+  send(method, params = {}, sessionId = undefined) {
+    const id = this.next++;
+    const answer = new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
+    this.process.stdio[3].write(JSON.stringify({ id, method, params, sessionId }) + "\0");
+    return answer;
+  }
+
+  /** Opens a page, and returns when it is loaded. */
+  async open(url) {
+    const { targetId } = await this.send("Target.createTarget", { url: "about:blank" });
+    const { sessionId } = await this.send("Target.attachToTarget", { targetId, flatten: true });
+    const page = new Page(this, targetId, sessionId);
+    await page.send("Page.enable");
+    await page.send("Runtime.enable");
+    await page.load(url);
+    return page;
+  }
+
+  /** SIGKILL to all of its processes. */
+  async kill() {
+    try {
+      process.kill(-this.process.pid, "SIGKILL");
+    } catch {
+      // It has ended.
+    }
+    await this.ended;
+  }
+}
+
+class Page {
+  constructor(browser, target, session) {
+    Object.assign(this, { browser, target, session });
+  }
+
+  send(method, params) {
+    return this.browser.send(method, params, this.session);
+  }
+
+  /** The next event of a kind. */
+  event(name) {
+    return new Promise((resolve) => {
+      const listener = ({ method, params, sessionId }) => {
+        if (method !== name || sessionId !== this.session) return;
+        this.browser.listeners.delete(listener);
+        resolve(params);
+      };
+      this.browser.listeners.add(listener);
+    });
+  }
+
+  async load(url) {
+    const loaded = this.event("Page.loadEventFired");
+    await this.send("Page.navigate", { url });
+    await loaded;
+  }
+
+  /** Runs a function in the page, with arguments that are JSON; waits for its promise. @returns its value. */
+  async run(body, ...values) {
+    const expression = `(${body})(${values.map((value) => JSON.stringify(value)).join(", ")})`;
+    const { result, exceptionDetails } = await this.send("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });
+    if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
+    return result.value;
+  }
+
+  /** Runs a function in the page until it gives something true. The page calls it with each frame. @returns that. */
+  until(body, ...values) {
+    return this.run(`async (...values) => {
+      for (;;) {
+        const found = await (${body})(...values);
+        if (found) return found;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    }`, ...values);
+  }
+
+  close() {
+    return this.browser.send("Target.closeTarget", { targetId: this.target });
+  }
+}
