@@ -18,6 +18,8 @@ enum Step: Sendable {
   case fetch(@Sendable () -> Step)
   /// The command is to be applied first; what comes then is decided by its outcome.
   case first(ServiceCommand, @Sendable (Result<Outcome, Problem>) -> Step)
+  /// Reads what a device has, with others that have come at the same time.
+  case look(LookUp, @Sendable () -> Step)
   /// Takes longer than the sender of another request may be kept waiting: much is read.
   case read(@Sendable () -> Step)
   /// Takes seconds and much disk: a snapshot is built. One after the other.

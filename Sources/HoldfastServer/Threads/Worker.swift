@@ -20,7 +20,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - limit: how many jobs may wait; of one client a quarter of them, rounded up.
-  ///   - batch: how many jobs are taken at once.
+  ///   - batch: how many jobs are taken at once; of several threads each leaves half of what waits to the others.
   ///   - threads: how many threads there are.
   ///   - running: how many jobs of one client may be under way; any number unless given.
   ///   - body: does a batch of jobs, on the thread of a number from 0, and says for how many at its end it had no time: not for all.
@@ -92,7 +92,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
     while true {
       let taken = lock.hold {
         while !waiting.isReady, !(isStopping && waiting.count == 0) { lock.wait() }
-        return waiting.take(batch)
+        return waiting.take(threads.count > 1 ? min(batch, (waiting.count + 1) / 2) : batch)
       }
       if taken.isEmpty { return }
       let left = body(taken.map(\.job), number)

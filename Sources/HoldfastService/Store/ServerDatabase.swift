@@ -22,6 +22,9 @@ package protocol ServerDatabase: Sendable {
   /// Lends a connection that only reads, for the time that `body` runs.
   func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result
 
+  /// Answers requests that have come together: what they ask for first is read at once, and lent to what `body` reads on this thread.
+  func together(_ lookUps: [LookUp], _ body: () -> Void)
+
   /// Begins to hear what other servers and programs change; nil where there are none.
   ///
   /// - Parameters:
@@ -52,6 +55,8 @@ package protocol ServerDatabase: Sendable {
 
 extension ServerDatabase {
   package func tellMismatches(_ log: @escaping @Sendable (String) -> Void) {}
+
+  package func together(_ lookUps: [LookUp], _ body: () -> Void) { body() }
 
   package var history: History { known.now }
 

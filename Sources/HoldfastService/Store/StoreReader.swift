@@ -5,6 +5,11 @@ package protocol StoreReader: CollectionReader {
   /// Runs `body` in one read transaction, where reading in several steps would else see several moments.
   func transaction<Result>(_ body: () throws -> Result) throws -> Result
 
+  /// Runs `body`, which answers a request with changes: all that it reads is of one moment, and the device is read in it.
+  ///
+  /// - Parameter lookUp: what it asks for. It may run again.
+  func moment<Result>(of lookUp: LookUp, _ body: () throws -> Result) throws -> Result
+
   /// The history as it was when the last device was looked up.
   var history: History { get }
 
@@ -73,7 +78,7 @@ package protocol StoreReader: CollectionReader {
   /// The role of a zone's own member; nil for others.
   func ownRole(of user: String, in zone: String) throws -> Role?
 
-  /// Zones that were read before, as they are at the moment from which their changes will be read.
+  /// Zones that were read before in the same moment, of which the changes are read next; as they are then.
   ///
   /// - Parameter user: who reads; nil for the server itself.
   func refreshed(_ zones: [ZoneProgress], for user: String?) throws -> [ZoneProgress]
@@ -129,6 +134,10 @@ package protocol StoreReader: CollectionReader {
 
 /// A store that can't tell whether something was written keeps nothing.
 extension StoreReader {
+  package func moment<Result>(of lookUp: LookUp, _ body: () throws -> Result) throws -> Result {
+    try moment(body)
+  }
+
   package func answer(to request: QuietRequest, of device: Int64) -> [UInt8]? { nil }
 
   package func keep(_ answer: [UInt8], to request: QuietRequest, of device: Int64) {}
