@@ -17,6 +17,15 @@ extension PostgresConnection {
   public func pipeline(
     _ body: (PostgresPipeline) -> Void
   ) throws(PostgresError) -> [PostgresRows] {
+    try pipeline(body, meanwhile: {})
+  }
+
+  /// Sends many statements in one round trip, does something while the server works on them, and gives the rows of each; see `pipeline`.
+  ///
+  /// - Parameter work: runs when all is sent; it must not use the connection.
+  public func pipeline(
+    _ body: (PostgresPipeline) -> Void, meanwhile work: () -> Void
+  ) throws(PostgresError) -> [PostgresRows] {
     try faults.check()
     try dropStaleStatements()
     let wasIdle = transactionStatus == .idle
@@ -30,7 +39,7 @@ extension PostgresConnection {
     if failure != nil, wasIdle { _ = PQsendQueryParams(connection, "ROLLBACK", 0, nil, nil, nil, nil, 1) }
     var rows: [PostgresRows] = []
     do throws(PostgresError) {
-      rows = try finish(pipe.steps, expecting: pipe.count)
+      rows = try finish(pipe.steps, expecting: pipe.count, meanwhile: work)
     } catch {
       if failure == nil { failure = error }
     }
@@ -69,7 +78,7 @@ extension PostgresConnection {
 
   /// Ends a pipeline with a sync, and reads all answers.
   private func finish(
-    _ steps: [PostgresPipeline.Step], expecting count: Int
+    _ steps: [PostgresPipeline.Step], expecting count: Int, meanwhile work: () -> Void
   ) throws(PostgresError) -> [PostgresRows] {
     var rows: [PostgresRows] = []
     rows.reserveCapacity(count)
@@ -86,6 +95,7 @@ extension PostgresConnection {
       throw error
     }
     try flush()
+    work()
     for step in steps {
       let result = try nextResult()
       do throws(PostgresError) {

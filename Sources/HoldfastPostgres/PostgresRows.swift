@@ -13,11 +13,39 @@ public final class PostgresRows {
   /// The number of rows.
   public let count: Int
 
+  /// The number of columns.
+  public let columnCount: Int
+
+  /// What the columns hold.
+  private let kinds: [Kind]
+
+  /// What the values of a type are read as.
+  private enum Kind {
+    case integer, float, boolean, text, jsonb, other
+
+    /// - Parameter type: its number in `pg_type`.
+    init(type: UInt32) {
+      self =
+        switch type {
+        case 20, 21, 23, 26: .integer
+        case 700, 701: .float
+        case 16: .boolean
+        case 19, 25, 114, 705, 1042, 1043: .text
+        case 3802: .jsonb
+        // Types made by CREATE TYPE or an extension have numbers from 16384; those of enums and citext are texts.
+        case 16384...: .text
+        default: .other
+        }
+    }
+  }
+
   /// Takes ownership of a result.
   init(_ result: OpaquePointer, _ faults: PostgresFaults) {
     self.result = result
     self.faults = faults
     count = Int(PQntuples(result))
+    columnCount = Int(PQnfields(result))
+    kinds = count == 0 ? [] : (0..<PQnfields(result)).map { Kind(type: PQftype(result, $0)) }
   }
 
   deinit { PQclear(result) }
@@ -27,9 +55,6 @@ public final class PostgresRows {
 
   /// The row numbers.
   public var indices: Range<Int> { 0..<count }
-
-  /// The number of columns.
-  public var columnCount: Int { Int(PQnfields(result)) }
 
   /// The number of rows that the statement inserted, changed, deleted or, for a SELECT, returned; 0 for other statements.
   public var affectedCount: Int {
@@ -49,7 +74,7 @@ public final class PostgresRows {
 
   /// The value of a bigint, integer or smallint column.
   public func int64(_ row: Int, _ column: Int) -> Int64 {
-    let bytes = field(row, column, ofType: "an integer") { [20, 23, 21, 26].contains($0) }
+    let bytes = field(row, column, of: .integer, "an integer")
     return switch bytes.count {
     case 8: Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))
     case 4: Int64(Int32(bigEndian: bytes.loadUnaligned(as: Int32.self)))
@@ -60,7 +85,7 @@ public final class PostgresRows {
 
   /// The value of a double precision or real column.
   public func double(_ row: Int, _ column: Int) -> Double {
-    let bytes = field(row, column, ofType: "a floating point number") { $0 == 701 || $0 == 700 }
+    let bytes = field(row, column, of: .float, "a floating point number")
     return switch bytes.count {
     case 8: Double(bitPattern: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)))
     case 4: Double(Float(bitPattern: UInt32(bigEndian: bytes.loadUnaligned(as: UInt32.self))))
@@ -70,7 +95,7 @@ public final class PostgresRows {
 
   /// The value of a boolean column.
   public func bool(_ row: Int, _ column: Int) -> Bool {
-    field(row, column, ofType: "a boolean") { $0 == 16 }.first.map { $0 != 0 } ?? false
+    field(row, column, of: .boolean, "a boolean").first.map { $0 != 0 } ?? false
   }
 
   /// The value of a text, varchar, name, json, jsonb or enum column.
@@ -125,14 +150,11 @@ public final class PostgresRows {
   /// The UTF-8 of a text column.
   @usableFromInline
   func textField(_ row: Int, _ column: Int) -> UnsafeBufferPointer<UInt8> {
-    // Types made by CREATE TYPE or an extension have OIDs from 16384; enums and citext are sent as texts.
-    let isText: (UInt32) -> Bool = { [25, 1043, 3802, 114, 19, 1042, 705].contains($0) || $0 >= 16384 }
-    var bytes = field(row, column, ofType: "a text", isText)
     // A jsonb value begins with the version of its format.
-    if PQftype(result, Int32(clamping: column)) == 3802 {
-      bytes = UnsafeRawBufferPointer(rebasing: bytes.dropFirst())
+    if column >= 0, column < kinds.count, kinds[column] == .jsonb {
+      return UnsafeRawBufferPointer(rebasing: field(row, column).dropFirst()).bindMemory(to: UInt8.self)
     }
-    return bytes.bindMemory(to: UInt8.self)
+    return field(row, column, of: .text, "a text").bindMemory(to: UInt8.self)
   }
 
   /// The bytes of a value, valid for the lifetime of this object; empty if there is no value.
@@ -148,13 +170,16 @@ public final class PostgresRows {
   }
 
   @inline(__always)
-  private func field(
-    _ row: Int, _ column: Int, ofType expected: String, _ isExpected: (UInt32) -> Bool
-  ) -> UnsafeRawBufferPointer {
+  private func field(_ row: Int, _ column: Int, of kind: Kind, _ expected: String)
+    -> UnsafeRawBufferPointer
+  {
     let bytes = field(row, column)
-    if isExpected(PQftype(result, Int32(clamping: column))) { return bytes }
-    faults.note("Column \(name(ofColumn: column)) is not \(expected).")
-    return UnsafeRawBufferPointer(start: nil, count: 0)
+    // Without a value of this place a fault was noted.
+    if column >= 0, column < kinds.count, kinds[column] != kind {
+      faults.note("Column \(name(ofColumn: column)) is not \(expected).")
+      return UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+    return bytes
   }
 
   @inline(__always)

@@ -72,9 +72,16 @@ public struct PostgresLocation: Sendable {
       """)
   }
 
-  /// Limits the duration of a connection's statements to the limit for reads.
-  func limitTime(of connection: PostgresConnection) throws(PostgresError) {
+  /// Whether each transaction of a connection that reads is of one moment by the connection's settings, of which a pooler keeps none.
+  var readsRepeatably: Bool { direct == nil && !isDistributed }
+
+  /// Prepares a connection that reads: all that one pipeline asks for is of one moment, and no statement runs for longer than reading may take.
+  func prepareReads(of connection: PostgresConnection) throws(PostgresError) {
     guard direct == nil else { return }
+    if readsRepeatably {
+      try connection.execute(
+        "SET default_transaction_isolation = 'repeatable read'; SET default_transaction_read_only = on")
+    }
     let (seconds, attoseconds) = readTimeLimit.components
     let milliseconds = min(max(seconds, 0), 86_400) * 1000 + attoseconds / 1_000_000_000_000_000
     try connection.execute("SET statement_timeout = \(milliseconds)")

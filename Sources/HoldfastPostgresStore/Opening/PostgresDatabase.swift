@@ -2,6 +2,33 @@ package import HoldfastCore
 import HoldfastPostgres
 package import HoldfastService
 
+/// The reader that this thread has for several requests.
+///
+/// @unchecked Sendable: used by the thread alone that has borrowed the reader.
+private final class SharedReader: @unchecked Sendable {
+  @TaskLocal static var current: SharedReader?
+
+  let reader: PostgresReader
+
+  init(_ reader: PostgresReader) { self.reader = reader }
+
+  /// Lends it to one of the requests.
+  func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
+    let connection = reader.connection
+    reader.begin(isShared: true)
+    do {
+      let result = try body(reader)
+      try connection.checkValues()
+      return result
+    } catch {
+      // The next is to find a connection without a transaction, and nothing wrong with its values.
+      if connection.transactionStatus != .idle { try? connection.execute("ROLLBACK") }
+      try? connection.checkValues()
+      throw error
+    }
+  }
+}
+
 /// The server's database in PostgreSQL: opens and checks it, and opens connections.
 package struct PostgresDatabase: ServerDatabase {
   package let location: PostgresLocation
@@ -42,16 +69,18 @@ package struct PostgresDatabase: ServerDatabase {
     let feed = PostgresChangeFeed(opened.schema, opened.layout, mismatches)
     let collections = PostgresCollections(opened.schema, opened.layout)
     let statements = PostgresRecordStatements(opened.schema, opened.layout)
+    let parts = PostgresPartCache()
     let isDistributed = opened.layout.isDistributed
+    let isRepeatable = location.readsRepeatably
     let watch = PostgresHistoryWatch(location, service)
     self.watch = watch
     readers = PostgresPool(location.url, options: location.options(.reads), limits: limits) {
       try location.prepare($0)
       try watch.check($0)
-      try location.limitTime(of: $0)
+      try location.prepareReads(of: $0)
       return isDistributed
-        ? PostgresShardReader($0, known, feed, statements, collections)
-        : PostgresReader($0, known, feed, statements, collections)
+        ? PostgresShardReader($0, known, feed, statements, collections, parts, isRepeatable: isRepeatable)
+        : PostgresReader($0, known, feed, statements, collections, parts, isRepeatable: isRepeatable)
     }
   }
 
@@ -60,10 +89,23 @@ package struct PostgresDatabase: ServerDatabase {
   package func slowStore() throws -> (any StoreWriter)? { store(.slow) }
 
   package func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
-    try readers.withConnection { _, reader in
-      reader.begin()
+    if let shared = SharedReader.current, shared.reader.connection.isUsable { return try shared.read(body) }
+    return try readers.withConnection { _, reader in
+      reader.begin(isShared: false)
       return try body(reader)
     }
+  }
+
+  package func together(_ lookUps: [LookUp], _ body: () -> Void) {
+    var isDone = false
+    // Where looking up fails, each request finds out for itself.
+    _ = try? readers.withConnection { _, reader in
+      reader.begin(isShared: false)
+      try reader.lookUp(lookUps)
+      isDone = true
+      SharedReader.$current.withValue(SharedReader(reader), operation: body)
+    }
+    if !isDone { body() }
   }
 
   package func listen(mayLead: Bool, _ receive: @escaping @Sendable (Notification) -> Void) throws -> (

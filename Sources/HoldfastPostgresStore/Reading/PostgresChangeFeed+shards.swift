@@ -36,35 +36,30 @@ extension PostgresChangeFeed {
 
   /// Reads the first changes of each zone from its shard, in two round trips. The reads of one zone share a snapshot.
   func readEach(
-    _ zones: [ZoneProgress], for user: String?, size: Int, isHeld: Bool, on connection: PostgresConnection
-  ) throws -> [Stretch] {
+    _ zones: [ZoneProgress], for user: String?, size: Int, on connection: PostgresConnection
+  ) throws -> [PostgresStretch] {
     let wanted = zones.map { PostgresParameters($0.zone, $0.ack.seq, Int64(size)) }
     let read = try connection.pipeline { pipe in
-      if !isHeld { pipe.send(Self.begin) }
       for (zone, wanted) in zip(zones, wanted) {
         pipe.send(Self.findZone, PostgresParameters(zone.zone, user))
         pipe.send(Self.findPlaces, wanted)
       }
     }
-    let first = isHeld ? 0 : 1
-    var asked: [(zone: Int, table: String, number: Int)] = []
-    let answers = try connection.pipeline { pipe in
-      for zone in zones.indices {
-        for table in tables(of: read[first + 1 + 2 * zone]) {
-          guard let source = sources[table] else { continue }
-          asked.append((zone, table, pipe.send(source.statement, wanted[zone])))
-        }
-      }
-      if !isHeld { pipe.send(Self.end) }
-    }
     var stretches = zones.enumerated().map { index, zone in
-      let places = read[first + 1 + 2 * index]
-      return Stretch(
-        zone: zone.refreshed(by: read[first + 2 * index]), places: places, rows: places.indices,
+      let places = read[1 + 2 * index]
+      return PostgresStretch(
+        zone: zone.refreshed(by: read[2 * index]), places: places, rows: places.indices,
         isCut: places.count == size)
     }
-    for (zone, table, number) in asked {
-      stretches[zone].values[table] = Cursor(rows: answers[number], next: 0)
+    let missing = stretches.enumerated().flatMap { index, stretch in
+      missingTables(of: stretch).compactMap { sources[$0] }.map { (index, $0) }
+    }
+    if missing.isEmpty { return stretches }
+    let values = try connection.pipeline { pipe in
+      for (index, source) in missing { pipe.send(source.values, wanted[index]) }
+    }
+    for ((index, source), rows) in zip(missing, values) {
+      stretches[index].values[source.table] = .init(rows: rows, rest: rows.indices)
     }
     return stretches
   }

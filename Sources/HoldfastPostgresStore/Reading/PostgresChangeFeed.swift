@@ -1,280 +1,229 @@
 import HoldfastCore
-package import HoldfastPostgres
-package import HoldfastService
+import HoldfastPostgres
+import HoldfastService
 
-/// Writes the changes of a zone in seq order. Reads a stretch of the ledger at a time, with the values of its records, and writes from
-/// libpq's memory directly into JSON.
+/// Reads the changes of zones in seq order: a stretch of the ledger at a time, with the values of its records.
+///
+/// Which tables the records are in is known when the ledger was read. What was found in a zone before is asked for at once, and the rest, if there is
+/// any, by another question in the same transaction.
 struct PostgresChangeFeed: Sendable {
-  struct Source: Sendable {
-    let statement: PostgresStatement
-    let columns: [(key: JSONKeyFragment, type: ColumnType)]
-    /// The table's name as JSON.
+  final class Source: Sendable {
+    /// The name of the table.
+    let table: String
+    /// The same in UTF-8.
+    let utf8: [UInt8]
+    /// The same as JSON.
     let name: [UInt8]
+    let columns: [(key: JSONKeyFragment, type: ColumnType)]
+    /// Reads the values of the table's records in stretches.
+    let values: PostgresStatement
+    /// Read stretches of the ledger with the values of the table's records: of one zone, and of many.
+    let joined: (one: PostgresStatement, many: PostgresStatement)
+
+    fileprivate init(_ table: TableSchema, _ relation: PostgresLayout.Relation, isDistributed: Bool) {
+      (self.table, utf8) = (table.name, Array(table.name.utf8))
+      name = JSONValue.string(table.name).bytes
+      columns = table.columns.map { (JSONKeyFragment($0.name), $0.type) }
+      values = isDistributed ? PostgresChangeFeed.values(of: relation) : PostgresChangeFeed.allValues(of: relation)
+      joined = (
+        PostgresChangeFeed.joined(relation, "1::bigint", PostgresChangeFeed.one, by: "r.seq"),
+        PostgresChangeFeed.joined(relation, "w.n", PostgresChangeFeed.many, by: "w.n, r.seq")
+      )
+    }
   }
 
-  /// Consecutive changes of a zone, and the zone's state in the same snapshot.
-  struct Stretch {
-    let zone: ZoneProgress
-    let places: PostgresRows
-    /// The zone's rows in `places`.
-    var rows: Range<Int>
-    /// The values of the live records, by table.
-    var values: TextMap<Cursor> = [:]
-    /// Whether the read stopped at its limit.
-    let isCut: Bool
-  }
-
-  /// Rows of values, and the next one to write.
-  struct Cursor {
-    let rows: PostgresRows
-    var next: Int
-  }
-
-  /// The number of changes per zone in the first read, and the maximum of later ones.
-  static let first = 256
-  private static let most = 4096
+  /// How many changes of each zone are read at once.
+  static let size = 1024
+  /// How many changes a zone may have for all to be read with the device. All of them are of one moment then, without a transaction.
+  static let few: Int64 = 256
 
   static let begin: PostgresStatement = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
   static let end: PostgresStatement = "COMMIT"
   /// The reader's role. The server itself has no user, and may read all.
   static let role =
     "coalesce(m.role, CASE WHEN z.public THEN 'viewer' END, CASE WHEN $2 IS NULL THEN 'owner' END, '')"
-  private static let findZones = PostgresStatement(
-    """
-    SELECT z.zone, z.seq, z.purged, \(PostgresChangeFeed.role)
-    FROM holdfast.zones z LEFT JOIN holdfast.access m ON m.zone = z.zone AND m."user" = $2 WHERE z.zone = ANY ($1)
-    """)
-  private static let wanted = """
-    FROM unnest($1::text[], $2::bigint[]) AS w (zone, after) CROSS JOIN LATERAL (
+  private static let ledger = "r.seq, r.record_table, r.id, r.rev, r.state, r.stamp"
+  private static let one =
+    "FROM (SELECT * FROM holdfast.records r WHERE r.zone = $1 AND r.seq > $2 ORDER BY r.seq LIMIT $3) r"
+  private static let many = """
+    FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS w (zone, after, n) CROSS JOIN LATERAL (
       SELECT * FROM holdfast.records r WHERE r.zone = w.zone AND r.seq > w.after ORDER BY r.seq LIMIT $3
     ) r
     """
-  private static let findPlaces = PostgresStatement(
-    "SELECT r.zone, r.seq, r.record_table, r.id, r.rev, r.state, r.stamp \(wanted) ORDER BY r.zone, r.seq")
+  private static let findPlaces = (
+    one: PostgresStatement("SELECT 1::bigint, \(ledger) \(one) ORDER BY r.seq"),
+    many: PostgresStatement("SELECT w.n, \(ledger) \(many) ORDER BY w.n, r.seq")
+  )
 
   /// By table name.
   let sources: TextMap<Source>
   /// Records the mismatches between ledger and tables.
   let mismatches: PostgresMismatches
+  /// What was found in zones before.
+  let hints = PostgresFeedHints()
   /// Whether zones may be on different shards.
-  private let isDistributed: Bool
+  let isDistributed: Bool
 
   init(_ schema: SyncSchema, _ layout: PostgresLayout, _ mismatches: PostgresMismatches) {
     self.mismatches = mismatches
     var sources: TextMap<Source> = [:]
     for (table, relation) in zip(schema.tables, layout.relations) {
-      let columns = relation.columns.map { ", \($0.read)" }.joined()
-      sources[table.name] = Source(
-        statement: layout.isDistributed
-          ? Self.values(of: relation)
-          : PostgresStatement(
-            """
-            SELECT r.zone, r.seq\(columns) \(Self.wanted) JOIN \(relation.name) t
-            ON t.id = r.id\(relation.idKey)\(relation.hasZone ? " AND t.zone = r.zone" : "")
-            WHERE r.state = 0 AND r.record_table = \(PostgresName.literal(table.name)) ORDER BY r.zone, r.seq
-            """),
-        columns: table.columns.map { (JSONKeyFragment($0.name), $0.type) },
-        name: JSONValue.string(table.name).bytes)
+      sources[table.name] = Source(table, relation, isDistributed: layout.isDistributed)
     }
     self.sources = sources
     isDistributed = layout.isDistributed
   }
 
-  /// Reads the first changes of each zone, in two round trips.
-  ///
-  /// - Parameters:
-  ///   - user: the reader; nil for the server itself.
-  ///   - size: the maximum number of changes per zone.
-  ///   - isHeld: whether a transaction is already open.
-  func read(
-    _ zones: [ZoneProgress], for user: String?, size: Int, isHeld: Bool, on connection: PostgresConnection
-  ) throws -> [Stretch] {
-    try isDistributed
-      ? readEach(zones, for: user, size: size, isHeld: isHeld, on: connection)
-      : readTogether(zones, for: user, size: size, isHeld: isHeld, on: connection)
+  private static func join(_ relation: PostgresLayout.Relation) -> String {
+    """
+    JOIN \(relation.name) t ON t.id = r.id\(relation.idKey)\(relation.hasZone ? " AND t.zone = r.zone" : "")
+    """
   }
 
-  /// Reads the first changes of each zone, all in one snapshot.
-  private func readTogether(
-    _ zones: [ZoneProgress], for user: String?, size: Int, isHeld: Bool, on connection: PostgresConnection
-  ) throws -> [Stretch] {
-    var (names, wanted) = (PostgresParameters(), PostgresParameters())
-    names.append(array: zones.lazy.map(\.zone))
-    names.append(user)
+  private static func joined(
+    _ relation: PostgresLayout.Relation, _ number: String, _ stretch: String, by order: String
+  ) -> PostgresStatement {
+    PostgresStatement(
+      """
+      SELECT \(number), \(ledger), t.id IS NOT NULL\(relation.columns.map { ", \($0.read)" }.joined()) \(stretch)
+      LEFT \(join(relation)) AND r.state = 0 AND r.record_table = \(PostgresName.literal(relation.table)) ORDER BY \(order)
+      """)
+  }
+
+  private static func allValues(of relation: PostgresLayout.Relation) -> PostgresStatement {
+    PostgresStatement(
+      """
+      SELECT w.n, r.seq\(relation.columns.map { ", \($0.read)" }.joined()) \(many) \(join(relation))
+      WHERE r.state = 0 AND r.record_table = \(PostgresName.literal(relation.table)) ORDER BY w.n, r.seq
+      """)
+  }
+
+  /// Stretches that were asked for, by the numbers of the statements in a pipeline.
+  struct Asked {
+    fileprivate struct Group {
+      let members: [Int]
+      let joined: String?
+      let places: Int
+      var values: [(table: String, number: Int)] = []
+    }
+
+    fileprivate var groups: [Group] = []
+    fileprivate let size: Int
+  }
+
+  /// Asks for the first changes of zones.
+  ///
+  /// - Parameter isLast: whether nothing can be asked for behind it in the same moment, so that all tables are asked for in which the zones had
+  ///   records before.
+  func ask(_ zones: [ZoneProgress], size: Int, isLast: Bool, _ pipe: PostgresPipeline) -> Asked {
+    let known = hints.tables(of: zones.map(\.zone))
+    var asked = Asked(size: size)
+    let groups = TextMap(zones.indices.map { (known[$0].first ?? "", [$0]) }, uniquingKeysWith: +)
+    for (main, members) in groups.sorted(by: { $0.key < $1.key }) {
+      let source = sources[main]
+      let statements = source?.joined ?? Self.findPlaces
+      var group = Asked.Group(
+        members: members, joined: source == nil ? nil : main,
+        places: members.count == 1
+          ? pipe.send(
+            statements.one, PostgresParameters(zones[members[0]].zone, zones[members[0]].ack.seq, Int64(size)))
+          : pipe.send(statements.many, Self.wanted(members.map { zones[$0] }, size)))
+      if isLast {
+        let others = source == nil ? sources.keys.sorted() : TextSet(members.flatMap { known[$0] }).sorted()
+        for table in others where table != main {
+          guard let source = sources[table] else { continue }
+          let number = pipe.send(source.values, Self.wanted(members.map { zones[$0] }, size))
+          group.values.append((table, number))
+        }
+      }
+      asked.groups.append(group)
+    }
+    return asked
+  }
+
+  private static func wanted(_ zones: [ZoneProgress], _ size: Int) -> PostgresParameters {
+    var wanted = PostgresParameters()
     wanted.append(array: zones.lazy.map(\.zone))
     wanted.append(array: zones.lazy.map(\.ack.seq))
     wanted.append(Int64(size))
-    let read = try connection.pipeline { pipe in
-      if !isHeld { pipe.send(Self.begin) }
-      pipe.send(Self.findZones, names)
-      pipe.send(Self.findPlaces, wanted)
-    }
-    let (states, places) = (read[read.count - 2], read[read.count - 1])
-    let tables = tables(of: places)
-    let values = try connection.pipeline { pipe in
-      for table in tables { if let source = sources[table] { pipe.send(source.statement, wanted) } }
-      if !isHeld { pipe.send(Self.end) }
-    }
-    let ranges = Self.ranges(places)
-    let valueRanges = values.prefix(tables.count).map { Self.ranges($0) }
-    return zones.map { zone in
-      let rows = ranges[zone.zone] ?? 0..<0
-      var stretch = Stretch(
-        zone: zone.refreshed(by: states), places: places, rows: rows, isCut: rows.count == size)
-      for (number, table) in tables.enumerated() {
-        if let range = valueRanges[number][zone.zone] {
-          stretch.values[table] = Cursor(rows: values[number], next: range.lowerBound)
-        }
+    return wanted
+  }
+
+  /// Takes what was asked for; values of some tables may be missing.
+  func stretches(_ asked: Asked, of zones: [ZoneProgress], _ answers: [PostgresRows]) -> [PostgresStretch] {
+    var stretches: [Int: PostgresStretch] = [:]
+    for group in asked.groups {
+      let places = answers[group.places]
+      let ranges = Self.ranges(places, group.members.count)
+      let values = group.values.map {
+        ($0.table, answers[$0.number], Self.ranges(answers[$0.number], group.members.count))
       }
-      return stretch
+      for (place, member) in group.members.enumerated() {
+        var stretch = PostgresStretch(
+          zone: zones[member], places: places, rows: ranges[place], joined: group.joined,
+          isCut: ranges[place].count == asked.size)
+        for (table, rows, ranges) in values {
+          stretch.values[table] = .init(rows: rows, rest: ranges[place])
+        }
+        stretches[member] = stretch
+      }
     }
+    return zones.indices.compactMap { stretches[$0] }
   }
 
-  /// The tables of the live records among ledger rows.
-  func tables(of places: PostgresRows) -> [String] {
-    var tables: [String] = []
-    for row in places.indices where places.int64(row, 5) == 0 {
-      let table = places.text(row, 2)
-      if sources[table] != nil, !tables.contains(table) { tables.append(table) }
+  /// Reads the first changes of zones; in a transaction.
+  ///
+  /// - Parameters:
+  ///   - user: who reads; nil for the server itself.
+  ///   - work: is done while the database reads.
+  func read(
+    _ zones: [ZoneProgress], for user: String?, size: Int = PostgresChangeFeed.size,
+    on connection: PostgresConnection, meanwhile work: () -> Void = {}
+  ) throws -> [PostgresStretch] {
+    if isDistributed {
+      work()
+      return try readEach(zones, for: user, size: size, on: connection)
     }
-    return tables
+    var asked = Asked(size: size)
+    let answers = try connection.pipeline({ asked = ask(zones, size: size, isLast: false, $0) }, meanwhile: work)
+    var stretches = stretches(asked, of: zones, answers)
+    var missing: TextMap<[Int]> = [:]
+    for (index, stretch) in stretches.enumerated() {
+      for table in missingTables(of: stretch) { missing[table, default: []].append(index) }
+    }
+    if missing.isEmpty { return stretches }
+    let tables = missing.sorted { $0.key < $1.key }
+    let values = try connection.pipeline { pipe in
+      for (table, members) in tables {
+        if let source = sources[table] { pipe.send(source.values, Self.wanted(members.map { zones[$0] }, size)) }
+      }
+    }
+    for ((table, members), rows) in zip(tables, values) {
+      for (member, range) in zip(members, Self.ranges(rows, members.count)) {
+        stretches[member].values[table] = .init(rows: rows, rest: range)
+      }
+    }
+    return stretches
   }
 
-  /// The range of each zone's rows, which are adjacent.
-  private static func ranges(_ rows: PostgresRows) -> TextMap<Range<Int>> {
-    var ranges: TextMap<Range<Int>> = [:]
+  /// The tables of which a stretch has live records without their values. It is remembered which tables the zone has.
+  func missingTables(of stretch: PostgresStretch) -> [String] {
+    let tables = stretch.tables.filter { sources[$0] != nil }
+    hints.note(tables, in: stretch.zone)
+    return tables.filter { $0 != stretch.joined && stretch.values[$0] == nil }
+  }
+
+  /// Where the rows of each zone are, which stand together in the order of their numbers, from 1 on.
+  private static func ranges(_ rows: PostgresRows, _ count: Int) -> [Range<Int>] {
+    if count == 1 { return [rows.indices] }
+    var ranges = [Range<Int>](repeating: 0..<0, count: count)
     var start = 0
     for row in rows.indices {
-      let isLast = row + 1 == rows.count || rows.text(row + 1, 0) != rows.text(row, 0)
-      if isLast {
-        ranges[rows.text(row, 0)] = start..<(row + 1)
-        start = row + 1
-      }
+      let number = rows.int64(row, 0)
+      if row + 1 < rows.count, rows.int64(row + 1, 0) == number { continue }
+      if ranges.indices.contains(Int(number) - 1) { ranges[Int(number) - 1] = start..<row + 1 }
+      start = row + 1
     }
     return ranges
-  }
-
-  /// Writes an array of changes; see `StoreReader`.
-  func write(
-    _ first: Stretch, for user: String?, to writer: inout JSONWriter, limit: Int, count: Int64, isHeld: Bool,
-    on connection: PostgresConnection
-  ) throws -> WrittenChanges {
-    var stretch = first
-    var written = WrittenChanges(last: first.zone.ack.seq, seq: first.zone.seq)
-    let start = writer.count
-    writer.beginArray()
-    defer { writer.endArray() }
-    while true {
-      for row in stretch.rows {
-        guard writer.count < limit, written.count < count else {
-          written.hasMore = true
-          return written
-        }
-        written.last = stretch.places.int64(row, 1)
-        written.count += 1
-        write(row, of: &stretch, to: &writer)
-      }
-      if !stretch.isCut { return written }
-      if written.count >= count {
-        written.hasMore = written.last < written.seq
-        return written
-      }
-      // An estimate of how many changes fill the rest.
-      let each = max((writer.count - start) / Int(written.count), 1)
-      let size = min(max((limit - writer.count) / each + 1, 1), Self.most, Int(count - written.count) + 1)
-      let next = first.zone.acked(written.last)
-      guard let more = try read([next], for: user, size: size, isHeld: isHeld, on: connection).first,
-        !more.zone.role.isEmpty,
-        more.zone.purged <= max(written.last, first.zone.purgedAtBeginning)
-      else {
-        written.hasMore = true
-        return written
-      }
-      stretch = more
-      written.seq = more.zone.seq
-    }
-  }
-
-  /// Whether the next values belong to a ledger row; true for a deletion, which has no values.
-  private func hasValues(_ row: Int, of stretch: Stretch) -> Bool {
-    if stretch.places.int64(row, 5) != 0 { return true }
-    guard let cursor = stretch.values[stretch.places.text(row, 2)], cursor.next < cursor.rows.count else {
-      return false
-    }
-    return cursor.rows.int64(cursor.next, 1) == stretch.places.int64(row, 1)
-  }
-
-  /// Writes a change. A record that is in the ledger but not in its table is skipped: it is neither sent nor reported as deleted. The
-  /// operator gets a log message.
-  private func write(_ row: Int, of stretch: inout Stretch, to writer: inout JSONWriter) {
-    let places = stretch.places
-    guard hasValues(row, of: stretch) else {
-      // Another server has added this table with a newer schema.
-      if sources[places.text(row, 2)] == nil { return }
-      return mismatches.note(places.text(row, 2), places.text(row, 3), in: places.text(row, 0))
-    }
-    writer.beginObject()
-    writer.key("table")
-    places.withText(row, 2) { writer.string(utf8: $0) }
-    writer.key("id")
-    places.withText(row, 3) { writer.string(utf8: $0) }
-    writer.key("rev")
-    writer.int64(places.int64(row, 4))
-    writer.key("seq")
-    writer.int64(places.int64(row, 1))
-    if places.int64(row, 5) == 0 {
-      let table = places.text(row, 2)
-      writer.key("columns")
-      writer.beginObject()
-      if let source = sources[table], let cursor = stretch.values[table] {
-        for (index, column) in source.columns.enumerated() {
-          writer.key(column.key)
-          write(cursor.rows, cursor.next, 2 + index, column.type, to: &writer)
-        }
-      }
-      stretch.values[table]?.next += 1
-      writer.endObject()
-    } else {
-      writer.key("deleted")
-      writer.bool(true)
-      writer.key("deleted_at")
-      let stamp = Stamp(rawValue: places.optionalInt64(row, 6) ?? 0)
-      writer.string(Timestamp.text(milliseconds: stamp.milliseconds))
-    }
-    writer.endObject()
-  }
-
-  private func write(
-    _ rows: PostgresRows, _ row: Int, _ column: Int, _ type: ColumnType, to writer: inout JSONWriter
-  ) {
-    if rows.isNull(row, column) { return writer.null() }
-    switch type {
-    case .integer: writer.int64(rows.int64(row, column))
-    case .real: writer.doubleOrNull(rows.double(row, column))
-    case .boolean: writer.bool(rows.bool(row, column))
-    case .json: rows.withText(row, column) { Self.write(json: $0, to: &writer) }
-    case .text, .timestamp, .reference, .position: rows.withText(row, column) { writer.string(utf8: $0) }
-    }
-  }
-
-  /// Writes a JSON value. PostgreSQL accepts JSON that devices cannot parse: repeated names, unpaired surrogates, unlimited depth. Such a
-  /// value is sent as a string, so that it blocks nothing and is visible.
-  private static func write(json: UnsafeBufferPointer<UInt8>, to writer: inout JSONWriter) {
-    do {
-      try JSONReader.read(json, maximumDepth: ColumnSchema.jsonDepthLimit) { try $0.skipValue() }
-      writer.rawValue(json)
-    } catch { writer.string(utf8: json) }
-  }
-}
-
-extension ZoneProgress {
-  /// The zone with the current state from rows.
-  package func refreshed(by rows: PostgresRows) -> ZoneProgress {
-    var zone = self
-    zone.role = ""
-    for row in rows.indices where rows.text(row, 0) == self.zone {
-      (zone.seq, zone.purged, zone.role) = (rows.int64(row, 1), rows.int64(row, 2), rows.text(row, 3))
-    }
-    return zone
   }
 }

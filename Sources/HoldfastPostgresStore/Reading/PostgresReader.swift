@@ -12,23 +12,45 @@ class PostgresReader: StoreReader {
   let collections: PostgresCollections
   /// The statements that read records by id.
   let statements: PostgresRecordStatements
-  /// The first changes of the refreshed zones.
-  private var stretches: TextMap<PostgresChangeFeed.Stretch> = [:]
-  /// The user of the refresh.
+  /// What was looked up.
+  private var findings: PostgresFindings
+  /// The device of the request at work.
+  private var device: PostgresFindings.Found?
+  /// The user for whom changes are read.
   private var user: String?
-  /// Whether a transaction is open.
-  private var isHeld = false
-  /// The device of the request, with the data that was read along with it.
-  private var found: (device: Int64, user: String, zones: [ZoneProgress], refusals: [StoredRefusal])?
+  /// How many changes a page has.
+  private var count = Int64.max
+  private var reading = Reading.freely
+  /// Whether each transaction of the connection is of one moment, without that anybody says so.
+  private let isRepeatable: Bool
+
+  /// How what is read next fits to what was read before.
+  private enum Reading {
+    /// It may be of a later moment.
+    case freely
+    /// It must have been read already.
+    case whole
+    /// A transaction is to be opened.
+    case opening
+    /// A transaction is open.
+    case inTransaction
+  }
+
+  /// What was looked up does not suffice.
+  private struct Incomplete: Error {}
 
   /// A device with its refusals, one row each. They must come from one snapshot to be consistent.
-  static let findDevice: PostgresStatement = """
-    SELECT d.number, d.account, d.confirmed, d.chain, d.seen_at, d.acknowledged_refusals, d.session_used,
-      r.first, r.last, r.operation, r.problem, d.scope, d.issued_after, d.acks_purged, d.app, d.app_schema,
-      d.session_at
-    FROM holdfast.devices d LEFT JOIN holdfast.refusals r ON r.device = d.number
-    WHERE d.token_hash = $1 ORDER BY r.first
+  private static let findDevices = PostgresStatement(
+    devices("d.token_hash = ANY ($1)", by: "d.number, r.first"))
+
+  static func devices(_ condition: String, by order: String) -> String {
     """
+    SELECT \(KnownDevice.columnsSQL), d.token_hash
+    FROM holdfast.devices d LEFT JOIN holdfast.refusals r ON r.device = d.number
+    WHERE \(condition) ORDER BY \(order)
+    """
+  }
+
   private static let findAllUnnotified = PostgresStatement(unnotified(""))
   private static let findUnnotified = PostgresStatement(unnotified("AND z.zone = ANY ($2)"))
 
@@ -59,14 +81,14 @@ class PostgresReader: StoreReader {
     "SELECT id, password FROM holdfast.accounts WHERE name = $1"
   private static let findZones: PostgresStatement = """
     SELECT a.zone, a.epoch, a.seq, coalesce(z.seq, 0), coalesce(z.purged, 0),
-      coalesce(m.role, CASE WHEN z.public THEN 'viewer' END, ''), a.lost, true, a.purged
+      coalesce(m.role, CASE WHEN z.public THEN 'viewer' END, ''), a.lost, true, a.purged, d.number
     FROM holdfast.devices d JOIN holdfast.acks a ON a.device = d.number
     LEFT JOIN holdfast.zones z ON z.zone = a.zone
-    LEFT JOIN holdfast.access m ON m.zone = a.zone AND m."user" = d.account WHERE d.token_hash = $1
+    LEFT JOIN holdfast.access m ON m.zone = a.zone AND m."user" = d.account WHERE d.token_hash = ANY ($1)
     UNION ALL
-    SELECT m.zone, '', 0, z.seq, z.purged, m.role, false, false, 0
+    SELECT m.zone, '', 0, z.seq, z.purged, m.role, false, false, 0, d.number
     FROM holdfast.devices d JOIN holdfast.access m ON m."user" = d.account
-    JOIN holdfast.zones z ON z.zone = m.zone WHERE d.token_hash = $1
+    JOIN holdfast.zones z ON z.zone = m.zone WHERE d.token_hash = ANY ($1)
     AND NOT EXISTS (SELECT 1 FROM holdfast.acks a WHERE a.device = d.number AND a.zone = m.zone)
     """
   static let findMemberships: PostgresStatement = """
@@ -76,8 +98,11 @@ class PostgresReader: StoreReader {
 
   init(
     _ connection: PostgresConnection, _ known: KnownHistory, _ feed: PostgresChangeFeed,
-    _ statements: PostgresRecordStatements, _ collections: PostgresCollections
+    _ statements: PostgresRecordStatements, _ collections: PostgresCollections, _ parts: PostgresPartCache,
+    isRepeatable: Bool
   ) {
+    findings = PostgresFindings(parts, feed.hints)
+    self.isRepeatable = isRepeatable
     self.connection = connection
     self.known = known
     history = known.now
@@ -86,28 +111,28 @@ class PostgresReader: StoreReader {
     self.collections = collections
   }
 
-  /// Begins another request. Discards the data of the previous one.
-  func begin() { (found, stretches) = (nil, [:]) }
+  /// Begins another request.
+  ///
+  /// - Parameter isShared: whether what was looked up is for it, too.
+  func begin(isShared: Bool) {
+    (device, user, count) = (nil, nil, .max)
+    if !isShared { findings.removeAll() }
+  }
 
-  /// Opens no transaction: one statement reads a device with its refusals, and a later one reads the zones. Each stretch of changes is read
-  /// together with its zones.
+  /// No transaction is needed: a device and its zones are read by one pipeline, which is of one moment.
   func transaction<Result>(_ body: () throws -> Result) throws -> Result { try body() }
 
   func device(_ token: TokenHash) throws -> KnownDevice? {
-    var parameters = PostgresParameters()
-    token.withBytes { parameters.append(bytes: $0) }
-    let (rows, zones) = try findDevice(parameters)
-    guard !rows.isEmpty else { return nil }
-    found = (rows.int64(0, 0), rows.text(0, 1), zones, Self.refusals(rows))
-    return KnownDevice(
-      key: DeviceKey(
-        number: rows.int64(0, 0), user: rows.text(0, 1), token: token,
-        use: try .init(scope: rows.optionalText(0, 11))),
-      confirmed: rows.int64(0, 2), chain: Fingerprint(value: UInt64(bitPattern: rows.int64(0, 3))),
-      seenAt: rows.int64(0, 4), sessionAt: rows.int64(0, 16), acknowledgedRefusals: rows.int64(0, 5),
-      isSessionUsed: rows.bool(0, 6),
-      issuedAfter: rows.isNull(0, 12) ? nil : rows.int64(0, 12), hasPurgedAcks: rows.bool(0, 13),
-      client: rows.optionalText(0, 14).map { ClientVersion(app: $0, schema: rows.optionalText(0, 15) ?? "") })
+    device = try found(token)
+    user = device?.device?.key.user
+    return device?.device
+  }
+
+  private func found(_ token: TokenHash) throws -> PostgresFindings.Found {
+    if let found = findings.devices[token] { return found }
+    try requireMoment()
+    try find([token], [])
+    return findings.devices[token] ?? PostgresFindings.Found()
   }
 
   /// Records the history that was read.
@@ -116,17 +141,61 @@ class PostgresReader: StoreReader {
     known.see(history)
   }
 
-  /// Reads the history, then the rows of a device with its refusals, and its zones.
-  ///
-  /// - Parameter parameters: the hash of the device's token.
-  func findDevice(_ parameters: PostgresParameters) throws -> (PostgresRows, [ZoneProgress]) {
-    let answers = try connection.pipeline { pipe in
-      pipe.send(PostgresEpoch.find)
-      pipe.send(Self.findDevice, parameters)
-      pipe.send(Self.findZones, parameters)
+  /// Looks devices up with the changes that they will ask for, as far as these are few: in a pipeline, and in a second one where the first shows
+  /// what there is to read.
+  func lookUp(_ lookUps: [LookUp]) throws {
+    if feed.isDistributed { return try find(lookUps.map(\.token), []) }
+    try find(lookUps.map(\.token), findings.guesses(of: lookUps))
+    let rest = lookUps.filter { !findings.missing(of: $0, epoch: epoch).isEmpty }
+    if !rest.isEmpty { try find(rest.map(\.token), findings.missing(of: rest, epoch: epoch)) }
+  }
+
+  private var epoch: String { history.epoch }
+
+  /// Reads devices, and changes of zones, all of one moment.
+  private func find(_ tokens: [TokenHash], _ zones: [ZoneProgress]) throws {
+    var asked: PostgresChangeFeed.Asked?
+    let (devices, answers) = try findDevices(tokens) { pipe in
+      if !zones.isEmpty { asked = feed.ask(zones, size: Int(PostgresChangeFeed.few) * 2, isLast: true, pipe) }
     }
-    try learn(history: answers[0])
-    return (answers[1], Self.zones(answers[2]))
+    for token in tokens { findings.devices[token] = devices[token] ?? PostgresFindings.Found() }
+    guard let asked else { return }
+    findings.add(
+      feed.stretches(asked, of: zones, answers).filter { feed.missingTables(of: $0).isEmpty })
+  }
+
+  /// Reads devices with their zones and refusals, behind the history, and what else is asked for: in one moment.
+  func findDevices(_ tokens: [TokenHash], _ more: (PostgresPipeline) -> Void) throws -> (
+    [TokenHash: PostgresFindings.Found], [PostgresRows]
+  ) {
+    let asked = Dictionary(tokens.map { ($0.withBytes { Array($0) }, $0) }, uniquingKeysWith: { $1 })
+    var hashes = PostgresParameters()
+    hashes.append(array: asked.keys)
+    let (begins, ends) = (isOpening || !isRepeatable && reading != .inTransaction, !isRepeatable && !isOpening && reading != .inTransaction)
+    var first = 0
+    let answers = try connection.pipeline { pipe in
+      if begins { pipe.send(PostgresChangeFeed.begin) }
+      first = pipe.send(PostgresEpoch.find)
+      pipe.send(Self.findDevices, hashes)
+      pipe.send(Self.findZones, hashes)
+      more(pipe)
+      if ends { pipe.send(PostgresChangeFeed.end) }
+    }
+    if isOpening { reading = .inTransaction }
+    try learn(history: answers[first])
+    let (devices, zones) = (answers[first + 1], answers[first + 2])
+    var found: [TokenHash: PostgresFindings.Found] = [:]
+    var tokensByNumber: [Int64: TokenHash] = [:]
+    for row in devices.indices {
+      guard let token = asked[devices.bytes(row, KnownDevice.columnCount)] else { continue }
+      if found[token] == nil { found[token] = .init(device: try KnownDevice(devices, row, token)) }
+      if let refusal = StoredRefusal(devices, row) { found[token]?.refusals.append(refusal) }
+      tokensByNumber[devices.int64(row, 0)] = token
+    }
+    for row in zones.indices {
+      if let token = tokensByNumber[zones.int64(row, 9)] { found[token]?.zones.append(ZoneProgress(zones, row)) }
+    }
+    return (found, answers)
   }
 
   /// The ledger rows of records that a user may read, with their values; and the requests by which the user created them.
@@ -171,19 +240,10 @@ class PostgresReader: StoreReader {
     }
   }
 
-  func zones(of device: DeviceKey) throws -> [ZoneProgress] {
-    if let found, found.device == device.number { return found.zones }
-    return try findZones(of: device)
-  }
-
-  func findZones(of device: DeviceKey) throws -> [ZoneProgress] {
-    var parameters = PostgresParameters()
-    device.token.withBytes { parameters.append(bytes: $0) }
-    return Self.zones(try connection.query(Self.findZones, parameters))
-  }
+  func zones(of device: DeviceKey) throws -> [ZoneProgress] { try found(device.token).zones }
 
   func refusals(of device: Int64) throws -> [StoredRefusal] {
-    if let found, found.device == device { return found.refusals }
+    if let known = self.device, known.device?.key.number == device { return known.refusals }
     throw ServerError(.damaged, "The refusals of a device are read with it alone.")
   }
 
@@ -204,23 +264,55 @@ class PostgresReader: StoreReader {
 
   func moment<Result>(_ body: () throws -> Result) throws -> Result {
     try connection.run(PostgresChangeFeed.begin)
-    isHeld = true
+    reading = .inTransaction
+    return try readInTransaction(body)
+  }
+
+  /// All is looked up at once, if it is not yet. Only where that does not suffice it is read step by step, in a transaction.
+  func moment<Result>(of lookUp: LookUp, _ body: () throws -> Result) throws -> Result {
+    if case .zone(_, _, let most) = lookUp.changes { count = most }
+    if feed.isDistributed { return try moment(body) }
+    if findings.devices[lookUp.token] == nil { try self.lookUp([lookUp]) }
+    do {
+      reading = .whole
+      defer { reading = .freely }
+      return try body()
+    } catch is Incomplete {
+      reading = .opening
+      return try readInTransaction(body)
+    }
+  }
+
+  /// What others look for stays: it is of one moment, too.
+  private func readInTransaction<Result>(_ body: () throws -> Result) throws -> Result {
+    let others = findings
+    findings.removeAll()
     defer {
-      isHeld = false
+      findings = others
       // The transaction has only read, so its end does not matter.
-      _ = try? connection.run(PostgresChangeFeed.end)
+      if reading == .inTransaction { _ = try? connection.run(PostgresChangeFeed.end) }
+      reading = .freely
     }
     return try body()
   }
 
+  private var isOpening: Bool { if case .opening = reading { true } else { false } }
+
+  /// Sees to it that what is read next is of the moment of what was read.
+  ///
+  /// - Throws: `Incomplete` where it has to be read in a transaction.
+  private func requireMoment() throws { if case .whole = reading { throw Incomplete() } }
+
   func zone(_ zone: String, for user: String?) throws -> ZoneProgress? {
-    if let found, found.user == user, let seen = found.zones.first(where: { $0.zone == zone }) {
+    if let device, device.device?.key.user == user, let seen = device.zones.first(where: { $0.zone == zone }) {
       return seen.acked(nil)
     }
+    try requireMoment()
     return try feed.zone(zone, for: user, on: connection)
   }
 
   func claims(of user: String) throws -> TextMap<ZoneClaim.Mark> {
+    try requireMoment()
     let rows = try connection.query(Self.findClaims, PostgresParameters(user))
     let claims = rows.indices.map {
       (
@@ -236,6 +328,7 @@ class PostgresReader: StoreReader {
   }
 
   func restored(_ zones: [String]) throws -> TextMap<RestoredZone> {
+    try requireMoment()
     var names = PostgresParameters()
     names.append(array: zones)
     let rows = try connection.query(Self.findRestored, names)
@@ -246,11 +339,29 @@ class PostgresReader: StoreReader {
   }
 
   func refreshed(_ zones: [ZoneProgress], for user: String?) throws -> [ZoneProgress] {
-    stretches = [:]
-    let read = try feed.read(zones, for: user, size: PostgresChangeFeed.first, isHeld: isHeld, on: connection)
-    for stretch in read { stretches[stretch.zone.zone] = stretch }
     self.user = user
-    return read.map(\.zone)
+    let unread = zones.filter { !isKnown($0, count) }
+    if unread.isEmpty { return zones }
+    let read = try stretches(of: unread)
+    findings.add(read)
+    let refreshed = TextMap(read.map { ($0.zone.zone, $0.zone) }, uniquingKeysWith: { $1 })
+    return zones.map { refreshed[$0.zone] ?? $0 }
+  }
+
+  /// Whether the changes of a zone are there. Of which history a part is, is known of those who have a device alone.
+  private func isKnown(_ zone: ZoneProgress, _ count: Int64) -> Bool {
+    device == nil
+      ? findings.stretches[PostgresStretch.Key(zone)] != nil : findings.has(zone, count: count, epoch: epoch)
+  }
+
+  private func stretches(
+    of zones: [ZoneProgress], size: Int = PostgresChangeFeed.size, meanwhile work: () -> Void = {}
+  ) throws -> [PostgresStretch] {
+    try requireMoment()
+    guard reading == .inTransaction else {
+      throw ServerError(.damaged, "The changes of a zone are read in one moment with it.")
+    }
+    return try feed.read(zones, for: user, size: size, on: connection, meanwhile: work)
   }
 
   func lag(of user: String?) throws -> [DeviceLag] {
@@ -266,31 +377,23 @@ class PostgresReader: StoreReader {
   func writeChanges(of zone: ZoneProgress, to writer: inout JSONWriter, limit: Int, count: Int64) throws
     -> WrittenChanges
   {
-    guard let first = stretches.removeValue(forKey: zone.zone) else {
-      throw ServerError(.damaged, "The changes of a zone are read when it was refreshed, and once.")
+    if device != nil, let part = findings.parts[zone, count, epoch], writer.count + part.bytes.count <= limit {
+      writer.rawValue(part.bytes)
+      return part.written
     }
-    return try feed.write(
-      first, for: user, to: &writer, limit: limit, count: count, isHeld: isHeld, on: connection)
-  }
-
-  private static func zones(_ rows: PostgresRows) -> [ZoneProgress] {
-    rows.indices.map { row in
-      let zone = rows.text(row, 0)
-      return ZoneProgress(
-        zone: zone,
-        ack: ZoneAck(
-          zone: zone, epoch: rows.text(row, 1), seq: rows.int64(row, 2), purged: rows.int64(row, 8)),
-        isStored: rows.bool(row, 7), seq: rows.int64(row, 3), purged: rows.int64(row, 4),
-        role: rows.text(row, 5), wasLost: rows.bool(row, 6))
+    let start = writer.count
+    let known = findings.stretches[PostgresStretch.Key(zone)]
+    guard let first = try known ?? stretches(of: [zone]).first else {
+      throw ServerError(.damaged, "The changes of a zone can't be read.")
     }
-  }
-
-  private static func refusals(_ rows: PostgresRows) -> [StoredRefusal] {
-    rows.indices.filter { !rows.isNull($0, 7) }.map { row in
-      StoredRefusal(
-        first: rows.int64(row, 7), last: rows.int64(row, 8), operation: rows.int64(row, 9),
-        problem: rows.bytes(row, 10))
+    var changes = PostgresChangeWriter(feed, zone, limit: limit, count: count)
+    let written = try changes.write(first, to: &writer) { zone, size, work in
+      try stretches(of: [zone], size: size, meanwhile: work).first
     }
+    if device != nil, !written.hasMore || written.count >= count {
+      findings.parts.put(writer.withBytes { Array($0[start...]) }, written, of: zone, count, epoch)
+    }
+    return written
   }
 }
 

@@ -4,6 +4,7 @@ import HoldfastService
 
 /// Reads from shards. Joins between data by device and data by zone run here.
 final class PostgresShardReader: PostgresReader {
+  private static let findDevice = PostgresStatement(devices("d.token_hash = $1", by: "r.first"))
   private static let findAcks: PostgresStatement =
     "SELECT a.zone, a.epoch, a.seq, a.lost, a.purged FROM holdfast.acks a WHERE a.device = $1"
   private static let findZones: PostgresStatement = """
@@ -31,19 +32,24 @@ final class PostgresShardReader: PostgresReader {
     }
   }
 
-  override func findDevice(_ parameters: PostgresParameters) throws -> (PostgresRows, [ZoneProgress]) {
-    let answers = try connection.pipeline { pipe in
-      pipe.send(PostgresEpoch.find)
-      pipe.send(Self.findDevice, parameters)
+  override func findDevices(_ tokens: [TokenHash], _ more: (PostgresPipeline) -> Void) throws -> (
+    [TokenHash: PostgresFindings.Found], [PostgresRows]
+  ) {
+    var found: [TokenHash: PostgresFindings.Found] = [:]
+    for token in tokens {
+      let answers = try connection.pipeline { pipe in
+        pipe.send(PostgresEpoch.find)
+        pipe.send(Self.findDevice, PostgresParameters(token.withBytes { Array($0) }))
+      }
+      try learn(history: answers[0])
+      let rows = answers[1]
+      if rows.isEmpty { continue }
+      found[token] = PostgresFindings.Found(
+        device: try KnownDevice(rows, 0, token),
+        zones: try zones(of: rows.int64(0, 0), user: rows.text(0, 1)),
+        refusals: rows.indices.compactMap { StoredRefusal(rows, $0) })
     }
-    try learn(history: answers[0])
-    let rows = answers[1]
-    if rows.isEmpty { return (rows, []) }
-    return (rows, try zones(of: rows.int64(0, 0), user: rows.text(0, 1)))
-  }
-
-  override func findZones(of device: DeviceKey) throws -> [ZoneProgress] {
-    try zones(of: device.number, user: device.user)
+    return (found, [])
   }
 
   override func findUnnotified(_ parameters: PostgresParameters, isForAll: Bool) throws -> PostgresRows {

@@ -85,25 +85,48 @@ final class API: Sendable {
     }
   }
 
-  /// Whether a request is answered without the database.
+  /// Whether the next step of a request is decided without the database.
   func isImmediate(_ request: HTTPRequest) -> Bool {
-    (try? Address(of: request, in: schema))?.isImmediate ?? true
+    guard let address = try? Address(of: request, in: schema), !address.isImmediate else { return true }
+    switch address {
+    case .sync, .changes:
+      // Who is not known is looked up first, and so is the device of a JWT.
+      guard let text = try? bearerText(of: request), provider == nil || !JWT.isMeant(by: text) else { return false }
+      return keys[TokenHash(of: text)] != nil
+    default: return false
+    }
+  }
+
+  /// Does what reads a device: where reading waits for a network, together with others.
+  func look(_ lookUp: LookUp, _ request: HTTPRequest, _ work: @escaping @Sendable () throws -> Step) throws
+    -> Step
+  {
+    if database.readerCount == nil { return try work() }
+    return .look(lookUp) { [self] in
+      do { return try work() } catch { return .problem(problem(of: error, in: request)) }
+    }
   }
 
   /// Handles a request: returns its answer or its next step.
   func handle(_ request: HTTPRequest) -> Step {
     do {
       let file = web.answer(to: request).map { Step.answer($0) }
-      let step = try file ?? Authentication(api: self).introduction(of: request) ?? route(request)
-      if case .answer(let response) = step, request.method == "GET" || request.method == "HEAD" {
-        return .answer(Preconditions(request).checked(response))
-      }
-      return step
+      return checked(try file ?? Authentication(api: self).introduction(of: request) ?? route(request), request)
     } catch {
       if ReadLimit.current == .brief, database.isInterrupted(error) {
         return .read { [self] in handle(request) }
       }
       return .problem(problem(of: error, in: request))
+    }
+  }
+
+  /// A step whose answer fits the preconditions of a request.
+  private func checked(_ step: Step, _ request: HTTPRequest) -> Step {
+    guard request.method == "GET" || request.method == "HEAD" else { return step }
+    switch step {
+    case .answer(let response): return .answer(Preconditions(request).checked(response))
+    case .look(let lookUp, let work): return .look(lookUp) { [self] in checked(work(), request) }
+    default: return step
     }
   }
 

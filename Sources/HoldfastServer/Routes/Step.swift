@@ -18,6 +18,8 @@ enum Step: Sendable {
   case fetch(@Sendable () -> Step)
   /// Apply the command first. Its outcome decides the next step.
   case first(ServiceCommand, @Sendable (Result<Outcome, Problem>) -> Step)
+  /// Reads what a device has, with others that have come at the same time.
+  case look(LookUp, @Sendable () -> Step)
   /// A long read, which would delay other requests.
   case read(@Sendable () -> Step)
   /// Takes seconds and much disk: builds a snapshot. One at a time.

@@ -9,11 +9,13 @@ struct SyncRoutes {
   /// `POST /v1/sync`: answered immediately if it writes nothing, otherwise after its commit.
   func sync(_ request: HTTPRequest) throws -> Step {
     try api.requireJSON(request)
+    let hash = try Authentication(api: api).bearer(of: request).hash
     // The writer checks the device again, so a certain write needs no lookup here.
-    if let key = api.keys[try Authentication(api: api).bearer(of: request).hash], case .session = key.use {
+    if let key = api.keys[hash], case .session = key.use {
       let body = try syncRequest(request)
-      if body.isWriting { return write(try SyncCommand(body, body: request.body, key: key)) }
-      return try sync(request) { body }
+      let command = try SyncCommand(body, body: request.body, key: key)
+      if body.isWriting { return write(command) }
+      return try api.look(LookUp(hash, .all(acks: command.acks)), request) { try sync(request) { body } }
     }
     // The device is looked up before the body of an unknown sender is parsed.
     return try sync(request) { try syncRequest(request) }
@@ -92,7 +94,7 @@ struct SyncRoutes {
   /// at all.
   private func answer(_ command: SyncCommand, refusedRecoveries: [RefusedRecovery]?) throws -> HTTPResponse {
     try api.read { reader in
-      try reader.store.moment {
+      try reader.store.moment(of: LookUp(command.key.token, .written(acks: command.acks))) {
         guard let device = try reader.store.device(command.key.token) else {
           return .problem(Problem(.tokenInvalid))
         }

@@ -38,13 +38,28 @@ struct ZoneRoutes {
 
   /// `GET /v1/zones/{zone}/changes`: PROTOCOL.md, section 9.7.
   func changes(_ request: HTTPRequest, zone name: String) throws -> Step {
+    let hash = try Authentication(api: api).bearer(of: request).hash
+    let parameters = try QueryParameters(request)
+    // What is wrong with them is said to who may know of the zone.
+    let since = try? Self.since(parameters)
+    let lookUp = LookUp(hash, .zone(name, since: since, count: (try? Self.count(parameters)) ?? 1))
+    return try api.look(lookUp, request) { try changes(request, zone: name, parameters, lookUp) }
+  }
+
+  /// How many changes a page has.
+  private static func count(_ parameters: QueryParameters) throws(Problem) -> Int64 {
+    Int64(try parameters.number("limit", in: 1...10000) ?? 1000)
+  }
+
+  private func changes(
+    _ request: HTTPRequest, zone name: String, _ parameters: QueryParameters, _ lookUp: LookUp
+  ) throws -> Step {
     try api.read { reader in
-      try reader.store.transaction {
+      try reader.store.moment(of: lookUp) {
         let (key, store) = try api.sender(of: request, reader)
         try requireAllTables(key)
-        let parameters = try QueryParameters(request)
         try parameters.requireOnly("since", "limit")
-        let limit = try parameters.number("limit", in: 1...10000) ?? 1000
+        let limit = try Self.count(parameters)
         guard var zone = try store.zone(name, for: key.user)?.acked(Self.since(parameters)) else {
           throw Problem(.notFound)
         }
@@ -54,7 +69,7 @@ struct ZoneRoutes {
         if zone.role.isEmpty { throw Problem(.notFound) }
         if zone.isFenced(epoch: store.history.epoch) { throw Problem(.tokenFenced) }
         var writer = JSONWriter()
-        let end = try reader.reading(store).writePart(zone, to: &writer, count: Int64(limit))
+        let end = try reader.reading(store).writePart(zone, to: &writer, count: limit)
         let validators = HTTPResponse.Validators(tag: end.tag)
         if try Preconditions(request).match(tag: validators.tag, seconds: nil) {
           return .answer(.notModified(validators))

@@ -101,7 +101,8 @@ public final class InlineServer {
       var step = api.handle(request)
       while true {
         switch step {
-        case .password(let work), .signUp(let work), .build(let work), .fetch(let work), .read(let work):
+        case .password(let work), .signUp(let work), .build(let work), .fetch(let work), .read(let work),
+          .look(_, let work):
           step = work()
         case .first(let command, let next): step = next(apply([command])[0])
         case .answer, .write, .events: return step
@@ -116,7 +117,7 @@ public final class InlineServer {
       case .answer(let response): response
       case .write(_, let answer):
         answer(results.popLast() ?? .failure(Problem(.internalError)))
-      case .password, .signUp, .build, .fetch, .read, .first, .events: .problem(Problem(.internalError))
+      case .password, .signUp, .build, .fetch, .read, .look, .first, .events: .problem(Problem(.internalError))
       }
     }
   }
@@ -187,7 +188,7 @@ public final class InlineServer {
       }
       return hello.map { .success($0) } ?? .failure(RefusedStream(answer: .problem(Problem(.tokenInvalid))))
     case .answer(let answer): return .failure(RefusedStream(answer: answer))
-    case .write, .password, .signUp, .build, .fetch, .read, .first:
+    case .write, .password, .signUp, .build, .fetch, .read, .look, .first:
       return .failure(RefusedStream(answer: .problem(Problem(.internalError))))
     }
   }

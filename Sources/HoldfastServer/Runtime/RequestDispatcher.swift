@@ -17,6 +17,12 @@ final class RequestDispatcher: Sendable {
     let finish: @Sendable (Step) -> Void
   }
 
+  /// A request that reads what a device has.
+  struct Looking: Sendable {
+    let lookUp: LookUp
+    let run: @Sendable () -> Void
+  }
+
   /// @unchecked Sendable: a service is used only by its own thread of one worker, and by `stop` after that thread has ended.
   private struct ThreadsOwn: @unchecked Sendable { let service: Service }
 
@@ -50,6 +56,8 @@ final class RequestDispatcher: Sendable {
   private let fetches: Worker<@Sendable () -> Void>
   /// The reading threads; nil if HTTP threads read.
   private let reading: Worker<@Sendable () -> Void>?
+  /// The threads that look devices up, many at once, where reading waits.
+  private let lookUps: Worker<Looking>?
   /// The threads for long reads, which would block HTTP threads.
   private let longReading: Worker<Work>
   /// The prefix of this run's request ids.
@@ -113,8 +121,10 @@ final class RequestDispatcher: Sendable {
     builds = try Self.worker(Snapshots.queueLimit)
     fetches = try Self.actions(configuration.passwordQueueLimit, threads: 1)
     reading = try database.readerCount.map {
-      try Self.actions(configuration.readQueueLimit, threads: $0, running: ($0 + 1) / 2)
+      let threads = max($0 / 2, 1)
+      return try Self.actions(configuration.readQueueLimit, threads: threads, running: (threads + 1) / 2)
     }
+    lookUps = try Self.lookUps(database, configuration)
     longReading = try Self.longReading(configuration)
     let writer = writer
     try webhook?.start(
@@ -262,6 +272,7 @@ final class RequestDispatcher: Sendable {
     waiting?.stop()
     longReading.stop()
     reading?.stop()
+    lookUps?.stop()
     listener?.stop()
     events.stop()
     database.close()
@@ -284,8 +295,13 @@ final class RequestDispatcher: Sendable {
           return
         }
         // The write is committed, so the answer bypasses the queue's limit.
-        reading.enqueueOwed(
-          { [self] in responder.respond(finished(answer(result), logged)) }, of: logged.client)
+        let respond: @Sendable () -> Void = { [self] in responder.respond(finished(answer(result), logged)) }
+        if let lookUps, case .sync(let command) = command, case .success = result {
+          let lookUp = LookUp(command.key.token, .written(acks: command.acks))
+          lookUps.enqueueOwed(Looking(lookUp: lookUp, run: respond), of: logged.client)
+        } else {
+          reading.enqueueOwed(respond, of: logged.client)
+        }
       }
       if !writer.enqueue(write, of: write.client) { refuse(entry, responder) }
     case .events(let device, let lastEventID):
@@ -310,6 +326,10 @@ final class RequestDispatcher: Sendable {
     case .first(let command, let next):
       let write = write(command, of: entry.client) { [self] in perform(next($0), entry, responder) }
       if !writer.enqueue(write, of: write.client) { refuse(entry, responder) }
+    case .look(let lookUp, let work):
+      guard let lookUps else { return perform(work(), entry, responder) }
+      let looking = Looking(lookUp: lookUp) { [self] in perform(work(), entry, responder) }
+      if !lookUps.enqueue(looking, of: entry.client) { refuse(entry, responder) }
     case .read(let work):
       if !longReading.enqueue(Work(run: work, finish: next), of: entry.client) { refuse(entry, responder) }
     case .build(let work):

@@ -21,12 +21,12 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
   /// Starts the threads.
   ///
   /// - Parameters:
-  ///   - limit: the maximum number of queued jobs; for one client a quarter of it, rounded up.
-  ///   - batch: the number of jobs taken at a time.
-  ///   - threads: the number of threads.
-  ///   - running: the maximum number of running jobs of one client; default unlimited.
-  ///   - body: processes a batch, on the thread with a number from 0. Returns how many jobs at the end it left undone; fewer than all.
-  /// - Throws: `ServerError.unreachable` if the system can't start a thread.
+  ///   - limit: how many jobs may wait; of one client a quarter of them, rounded up.
+  ///   - batch: how many jobs are taken at once; of several threads each leaves half of what waits to the others.
+  ///   - threads: how many threads there are.
+  ///   - running: how many jobs of one client may be under way; any number unless given.
+  ///   - body: does a batch of jobs, on the thread of a number from 0, and says for how many at its end it had no time: not for all.
+  /// - Throws: `ServerError.unreachable` when the system has no thread left.
   init(
     limit: Int, batch: Int, threads count: Int = 1, running: Int = .max,
     _ body: @escaping @Sendable ([Job], _ thread: Int) -> Int
@@ -98,7 +98,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
         sleeping += 1
         while !waiting.isReady, !(isStopping && waiting.count == 0) { lock.wait() }
         sleeping -= 1
-        return waiting.take(batch)
+        return waiting.take(threads.count > 1 ? min(batch, (waiting.count + 1) / 2) : batch)
       }
       if taken.isEmpty { return }
       let left = body(taken.map(\.job), number)

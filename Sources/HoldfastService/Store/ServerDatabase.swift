@@ -21,6 +21,9 @@ package protocol ServerDatabase: Sendable {
   /// Lends a read-only connection to `body`.
   func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result
 
+  /// Answers requests that have come together: what they ask for first is read at once, and lent to what `body` reads on this thread.
+  func together(_ lookUps: [LookUp], _ body: () -> Void)
+
   /// Starts listening to changes by other servers and programs; nil if the database has no other writers.
   ///
   /// - Parameters:
@@ -51,6 +54,8 @@ package protocol ServerDatabase: Sendable {
 
 extension ServerDatabase {
   package func tellMismatches(_ log: @escaping @Sendable (String) -> Void) {}
+
+  package func together(_ lookUps: [LookUp], _ body: () -> Void) { body() }
 
   package var history: History { known.now }
 

@@ -5,6 +5,11 @@ package protocol StoreReader: CollectionReader {
   /// Runs `body` in one read transaction, so that several reads see one snapshot.
   func transaction<Result>(_ body: () throws -> Result) throws -> Result
 
+  /// Runs `body`, which answers a request with changes: all that it reads is of one moment, and the device is read in it.
+  ///
+  /// - Parameter lookUp: what it asks for. It may run again.
+  func moment<Result>(of lookUp: LookUp, _ body: () throws -> Result) throws -> Result
+
   /// The history as of the last look-up of a device.
   var history: History { get }
 
@@ -73,9 +78,9 @@ package protocol StoreReader: CollectionReader {
   /// The role of a zone's own member; nil for others.
   func ownRole(of user: String, in zone: String) throws -> Role?
 
-  /// Zones that were read before, with their state in the snapshot from which their changes will be read.
+  /// Zones that were read before in the same moment, of which the changes are read next; as they are then.
   ///
-  /// - Parameter user: the reader; nil for the server itself.
+  /// - Parameter user: who reads; nil for the server itself.
   func refreshed(_ zones: [ZoneProgress], for user: String?) throws -> [ZoneProgress]
 
   /// The zones' state when the epoch began. Unknown zones are omitted.
@@ -130,6 +135,10 @@ package protocol StoreReader: CollectionReader {
 
 /// Default: no cache, for stores that cannot tell whether the database changed.
 extension StoreReader {
+  package func moment<Result>(of lookUp: LookUp, _ body: () throws -> Result) throws -> Result {
+    try moment(body)
+  }
+
   package func answer(to request: QuietRequest, of device: Int64) -> [UInt8]? { nil }
 
   package func keep(_ answer: [UInt8], to request: QuietRequest, of device: Int64) {}

@@ -173,26 +173,21 @@ package struct SyncAnswers {
     _ zones: [ZoneProgress], of device: DeviceKey, to writer: inout JSONWriter,
     _ proofs: inout [(zone: String, role: String, seq: Int64)]
   ) throws {
-    var waiting: [ZoneProgress] = []
-    for zone in zones where !zone.role.isEmpty {
-      if zone.isFenced(epoch: epoch) {
-        Trace.took(.fenced)
-        writer.beginObject()
-        writer.key("zone")
-        writer.string(zone.zone)
-        writer.key("reset")
+    for zone in zones where !zone.role.isEmpty && zone.isFenced(epoch: epoch) {
+      Trace.took(.fenced)
+      writer.beginObject()
+      writer.key("zone")
+      writer.string(zone.zone)
+      writer.key("reset")
+      writer.bool(true)
+      if isAwaitingRecovery(zone) {
+        Trace.took(.aheadOfRestore)
+        writer.key("restored")
         writer.bool(true)
-        if isAwaitingRecovery(zone) {
-          Trace.took(.aheadOfRestore)
-          writer.key("restored")
-          writer.bool(true)
-        }
-        writer.endObject()
-      } else if zone.hasChanges {
-        waiting.append(zone)
       }
+      writer.endObject()
     }
-    waiting.sort { ($0.seq - $0.ack.seq, $0.zone) < ($1.seq - $1.ack.seq, $1.zone) }
+    var waiting = ZoneProgress.waiting(zones, epoch: epoch)
     let limit = writer.count + answerSize
     while !waiting.isEmpty, writer.count < limit {
       let next = Array(waiting.prefix(Self.zonesAtOnce))

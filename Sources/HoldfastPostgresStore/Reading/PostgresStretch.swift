@@ -1,0 +1,60 @@
+import HoldfastCore
+import HoldfastPostgres
+import HoldfastService
+
+/// Some changes of a zone, from after some seq on, and the zone as it was at their moment.
+struct PostgresStretch {
+  /// Which of a zone's changes they are: those after a seq.
+  struct Key: Hashable {
+    let zone: TextKey
+    let after: Int64
+
+    init(_ zone: ZoneProgress) { (self.zone, after) = (TextKey(zone.zone), zone.ack.seq) }
+  }
+
+  /// Rows of values, and which of them are to be written.
+  struct Cursor {
+    let rows: PostgresRows
+    var rest: Range<Int>
+  }
+
+  let zone: ZoneProgress
+  /// Rows of the ledger.
+  let places: PostgresRows
+  /// Those of them that are of the zone.
+  let rows: Range<Int>
+  /// The table whose values are in the rows themselves; nil for none.
+  var joined: String?
+  /// The values of the other live records, by table.
+  var values: TextMap<Cursor> = [:]
+  /// Whether there were more.
+  let isCut: Bool
+
+  /// The columns of a row of the ledger; the values follow in `values`, if the record is in its table.
+  enum Column {
+    static let seq = 1
+    static let table = 2
+    static let id = 3
+    static let rev = 4
+    static let state = 5
+    static let stamp = 6
+    static let isFound = 7
+    static let values = 8
+  }
+
+  /// The seq of the last; nil when there is none.
+  var last: Int64? { rows.isEmpty ? nil : places.int64(rows.upperBound - 1, Column.seq) }
+
+  /// The tables of its live records, in the order in which they come; the one of the last is the first.
+  var tables: [String] {
+    var tables: [String] = []
+    var last = ""
+    for row in rows where places.int64(row, Column.state) == 0 {
+      let isSame = places.withText(row, Column.table) { last.utf8.elementsEqual($0) }
+      if isSame { continue }
+      last = places.text(row, Column.table)
+      if !tables.contains(last) { tables.append(last) }
+    }
+    return tables.filter { $0 == last } + tables.filter { $0 != last }
+  }
+}

@@ -1,0 +1,33 @@
+package import HoldfastCore
+
+/// What a request will ask for: a store that is reached over a network reads what several requests want together, and in few round trips.
+///
+/// It is a guess. Whoever asks for more reads more.
+package struct LookUp: Sendable {
+  /// The changes that are asked for besides the device.
+  package enum Changes: Sendable {
+    /// None.
+    case none
+    /// Those of all zones of the device, which says with its request what it has of some.
+    case all(acks: [(zone: String, ack: ZoneAck?)])
+    /// The same after what the device said was written: it will have changes to read.
+    case written(acks: [(zone: String, ack: ZoneAck?)])
+    /// Those of one zone, as many as a page has.
+    case zone(String, since: ChangeToken?, count: Int64)
+  }
+
+  package let token: TokenHash
+  package let changes: Changes
+
+  package init(_ token: TokenHash, _ changes: Changes) {
+    (self.token, self.changes) = (token, changes)
+  }
+}
+
+extension ZoneProgress {
+  /// The zones of a device that it gets changes of, smallest rest first.
+  package static func waiting(_ zones: [ZoneProgress], epoch: String) -> [ZoneProgress] {
+    zones.filter { !$0.role.isEmpty && $0.hasChanges && !$0.isFenced(epoch: epoch) }
+      .sorted { ($0.seq - $0.ack.seq, $0.zone) < ($1.seq - $1.ack.seq, $1.zone) }
+  }
+}
