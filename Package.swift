@@ -92,7 +92,8 @@ let package = Package(
     .target(
       name: "HoldfastServer",
       dependencies: [
-        "HoldfastCore", "HoldfastConcurrency", "CWebClient", "HoldfastService", "HoldfastSQLite", "HoldfastSQLiteStore",
+        "HoldfastCore", "HoldfastConcurrency", "CWebClient", "HoldfastService", "HoldfastSQLite",
+        "HoldfastSQLiteStore",
         "HoldfastPostgres", "HoldfastPostgresStore", "HoldfastHTTP", "CSodium", "CZstd", "COpenSSL",
       ],
       swiftSettings: strict),
@@ -111,7 +112,8 @@ let package = Package(
       name: "Jot", dependencies: ["HoldfastCore", "Holdfast"], path: "Examples/Jot",
       resources: [.embedInCode("holdfast.json")], swiftSettings: strict),
     .target(
-      name: "CardsModel", dependencies: ["Holdfast"], path: "Examples/Cards/Model", exclude: ["holdfast.json"],
+      name: "CardsModel", dependencies: ["Holdfast"], path: "Examples/Cards/Model",
+      exclude: ["holdfast.json"],
       swiftSettings: strict, plugins: ["RecordsPlugin"]),
     .executableTarget(
       name: "Cards", dependencies: ["CardsModel", "Holdfast"], path: "Examples/Cards/Terminal",

@@ -324,7 +324,8 @@ package struct SystemError: Error, Sendable, CustomStringConvertible {
           guard count >= head else { return }
           var place = 0
           while place + head <= count {
-            let event = UnsafeRawBufferPointer(buffer).loadUnaligned(fromByteOffset: place, as: inotify_event.self)
+            let event = UnsafeRawBufferPointer(buffer).loadUnaligned(
+              fromByteOffset: place, as: inotify_event.self)
             events.append((event.wd, event.mask & UInt32(IN_IGNORED) != 0))
             place += head + Int(event.len)
           }
@@ -351,7 +352,8 @@ package struct SystemError: Error, Sendable, CustomStringConvertible {
 
     /// Opens it; nil where a process may not, as in some containers.
     package init?() {
-      descriptor = socket(16, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+      descriptor = socket(
+        16, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
       if descriptor < 0 { return nil }
       let isBound = withUnsafeBytes(of: Address()) { bytes in
         bytes.withMemoryRebound(to: sockaddr.self) {

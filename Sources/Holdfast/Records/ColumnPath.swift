@@ -100,8 +100,10 @@ private enum MadeUpValue {
   /// What a column may hold that stands for nothing, and for something.
   private static let texts: (plain: [String], other: [String]) = (
     ["0", "", "[]", "{}", "00000000-0000-0000-0000-000000000000", "1970-01-01T00:00:00.000Z", "a:"],
-    ["1", "1.5", "true", "[\"1\"]", "[1]", "{\"1\":1}", "00000000-0000-0000-0000-000000000001",
-      "1970-01-01T00:00:01.000Z", "b:", "MQ=="]
+    [
+      "1", "1.5", "true", "[\"1\"]", "[1]", "{\"1\":1}", "00000000-0000-0000-0000-000000000001",
+      "1970-01-01T00:00:01.000Z", "b:", "MQ==",
+    ]
   )
 
   static func make<T: Decodable>(_ type: T.Type, isOther: Bool) throws -> T {

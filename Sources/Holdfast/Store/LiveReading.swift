@@ -26,7 +26,8 @@ struct LiveSource<Value: Sendable>: Sendable {
   }
 
   /// The value of a function.
-  static func value(_ read: @escaping @Sendable (Database) throws -> Value) -> LiveSource where Value: Equatable {
+  static func value(_ read: @escaping @Sendable (Database) throws -> Value) -> LiveSource
+  where Value: Equatable {
     LiveSource {
       var last: Value?
       return { database, _ in

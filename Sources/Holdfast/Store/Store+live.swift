@@ -15,7 +15,8 @@ extension Store {
   /// - Parameters:
   ///   - type: what a row is read as; see `Database.fetch`.
   ///   - sql: a query; what a literal interpolates is bound.
-  public func live<T: Decodable & Sendable>(_ type: T.Type, _ sql: SQL) -> AsyncThrowingStream<[T], any Error> {
+  public func live<T: Decodable & Sendable>(_ type: T.Type, _ sql: SQL) -> AsyncThrowingStream<[T], any Error>
+  {
     live(.rows(sql, Self.decoded(type)))
   }
 

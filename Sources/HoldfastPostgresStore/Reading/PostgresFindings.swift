@@ -60,7 +60,9 @@ struct PostgresFindings {
     case .none: return []
     case .all(let acks):
       // What is new is written first, and read then.
-      if acks.contains(where: { zone, ack in found.zones.first { $0.zone == zone }?.ack != ack }) { return [] }
+      if acks.contains(where: { zone, ack in found.zones.first { $0.zone == zone }?.ack != ack }) {
+        return []
+      }
     case .written: break
     case .zone(let name, let since, let most):
       count = most

@@ -171,7 +171,10 @@ class PostgresReader: StoreReader {
     let asked = Dictionary(tokens.map { ($0.withBytes { Array($0) }, $0) }, uniquingKeysWith: { $1 })
     var hashes = PostgresParameters()
     hashes.append(array: asked.keys)
-    let (begins, ends) = (isOpening || !isRepeatable && reading != .inTransaction, !isRepeatable && !isOpening && reading != .inTransaction)
+    let (begins, ends) = (
+      isOpening || !isRepeatable && reading != .inTransaction,
+      !isRepeatable && !isOpening && reading != .inTransaction
+    )
     var first = 0
     let answers = try connection.pipeline { pipe in
       if begins { pipe.send(PostgresChangeFeed.begin) }
@@ -193,7 +196,9 @@ class PostgresReader: StoreReader {
       tokensByNumber[devices.int64(row, 0)] = token
     }
     for row in zones.indices {
-      if let token = tokensByNumber[zones.int64(row, 9)] { found[token]?.zones.append(ZoneProgress(zones, row)) }
+      if let token = tokensByNumber[zones.int64(row, 9)] {
+        found[token]?.zones.append(ZoneProgress(zones, row))
+      }
     }
     return (found, answers)
   }
@@ -304,7 +309,8 @@ class PostgresReader: StoreReader {
   private func requireMoment() throws { if case .whole = reading { throw Incomplete() } }
 
   func zone(_ zone: String, for user: String?) throws -> ZoneProgress? {
-    if let device, device.device?.key.user == user, let seen = device.zones.first(where: { $0.zone == zone }) {
+    if let device, device.device?.key.user == user, let seen = device.zones.first(where: { $0.zone == zone })
+    {
       return seen.acked(nil)
     }
     try requireMoment()
@@ -377,7 +383,8 @@ class PostgresReader: StoreReader {
   func writeChanges(of zone: ZoneProgress, to writer: inout JSONWriter, limit: Int, count: Int64) throws
     -> WrittenChanges
   {
-    if device != nil, let part = findings.parts[zone, count, epoch], writer.count + part.bytes.count <= limit {
+    if device != nil, let part = findings.parts[zone, count, epoch], writer.count + part.bytes.count <= limit
+    {
       writer.rawValue(part.bytes)
       return part.written
     }

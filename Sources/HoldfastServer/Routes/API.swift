@@ -91,7 +91,9 @@ final class API: Sendable {
     switch address {
     case .sync, .changes:
       // Who is not known is looked up first, and so is the device of a JWT.
-      guard let text = try? bearerText(of: request), provider == nil || !JWT.isMeant(by: text) else { return false }
+      guard let text = try? bearerText(of: request), provider == nil || !JWT.isMeant(by: text) else {
+        return false
+      }
       return keys[TokenHash(of: text)] != nil
     default: return false
     }
@@ -111,7 +113,8 @@ final class API: Sendable {
   func handle(_ request: HTTPRequest) -> Step {
     do {
       let file = web.answer(to: request).map { Step.answer($0) }
-      return checked(try file ?? Authentication(api: self).introduction(of: request) ?? route(request), request)
+      return checked(
+        try file ?? Authentication(api: self).introduction(of: request) ?? route(request), request)
     } catch {
       if ReadLimit.current == .brief, database.isInterrupted(error) {
         return .read { [self] in handle(request) }

@@ -30,7 +30,8 @@ struct MemoryStoreTests {
     try await store.writer.perform { try SessionStart(database: $0).adopt(session) }
     // In two parts, of which the first is kept as a page.
     let parts = [
-      IDs.part(IDs.listChange, more: true), IDs.part(IDs.itemChange("Milk"), from: "0000000a.2", to: "0000000a.3"),
+      IDs.part(IDs.listChange, more: true),
+      IDs.part(IDs.itemChange("Milk"), from: "0000000a.2", to: "0000000a.3"),
     ]
     for part in parts {
       let answer = Fixture.whole(
