@@ -127,8 +127,7 @@ final class API: Sendable {
   private func checked(_ step: Step, _ request: HTTPRequest) -> Step {
     guard request.method == "GET" || request.method == "HEAD" else { return step }
     switch step {
-    case .answer(let response): return .answer(Preconditions(request).checked(response))
-    case .look(let lookUp, let work): return .look(lookUp) { [self] in checked(work(), request) }
+    case .answer, .look: return step.answering { Preconditions(request).checked($0) }
     default: return step
     }
   }

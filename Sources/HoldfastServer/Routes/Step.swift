@@ -35,6 +35,7 @@ enum Step: Sendable {
     case .signUp(let work): .signUp { work().answering(change) }
     case .fetch(let work): .fetch { work().answering(change) }
     case .first(let command, let next): .first(command) { next($0).answering(change) }
+    case .look(let lookUp, let work): .look(lookUp) { work().answering(change) }
     case .read(let work): .read { work().answering(change) }
     case .build(let work): .build { work().answering(change) }
     }
