@@ -26,16 +26,17 @@ import Testing
       return 0
     }
     let (started, finish, served) = (Door(), Door(), Door())
-    #expect(
-      worker.enqueue(
-        {
-          started.open()
-          finish.wait()
-        }, of: .user("busy")))
+    let busy: @Sendable () -> Void = {
+      started.open()
+      finish.wait()
+    }
+    let nothing: @Sendable () -> Void = {}
+    let other: @Sendable () -> Void = { served.open() }
+    #expect(worker.enqueue(busy, of: .user("busy")))
     started.wait()
     // More than there are threads; none of them may run yet.
-    for _ in 0..<8 { #expect(worker.enqueue({}, of: .user("busy"))) }
-    #expect(worker.enqueue({ served.open() }, of: .user("other")))
+    for _ in 0..<8 { #expect(worker.enqueue(nothing, of: .user("busy"))) }
+    #expect(worker.enqueue(other, of: .user("other")))
     // Ends only if the second thread wakes up for it.
     served.wait()
     finish.open()
