@@ -1,3 +1,4 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 // What the examples use of SwiftUI, with its signatures and nothing behind them: the compiler checks an app with it where there is no
 // SwiftUI. Source: <https://developer.apple.com/documentation/swiftui>.
 @_exported import Foundation
@@ -132,7 +133,8 @@ public struct NavigationStack<Root: View>: Primitive {
 
 public struct NavigationLink<Label: View, Destination: View>: Primitive {
   public init(@ViewBuilder destination: () -> Destination, @ViewBuilder label: () -> Label) {}
-  public init(_ title: some StringProtocol, @ViewBuilder destination: () -> Destination) where Label == Text {}
+  public init(_ title: some StringProtocol, @ViewBuilder destination: () -> Destination) where Label == Text {
+  }
 }
 
 public struct Font: Sendable {
@@ -146,7 +148,8 @@ extension View {
   public func navigationTitle(_ title: some StringProtocol) -> some View { self }
   public func environment<T: AnyObject & Observable>(_ object: T?) -> some View { self }
   public func task(
-    priority: TaskPriority = .userInitiated, @_inheritActorContext _ action: @escaping @Sendable () async -> Void
+    priority: TaskPriority = .userInitiated,
+    @_inheritActorContext _ action: @escaping @Sendable () async -> Void
   ) -> some View { self }
   public func alert(
     _ title: some StringProtocol, isPresented: Binding<Bool>, @ViewBuilder actions: () -> some View,
@@ -168,8 +171,10 @@ public struct State<Value> {
 
 @propertyWrapper @dynamicMemberLookup
 public struct Binding<Value> {
-  public init(get: @escaping @isolated(any) @Sendable () -> Value, set: @escaping @isolated(any) @Sendable (Value) -> Void)
-  {}
+  public init(
+    get: @escaping @isolated(any) @Sendable () -> Value,
+    set: @escaping @isolated(any) @Sendable (Value) -> Void
+  ) {}
   public var wrappedValue: Value {
     get { fatalError("Nothing is kept.") }
     nonmutating set {}
