@@ -26,7 +26,7 @@ let whole: [SwiftSetting] =
 /// do the two engines, nor the rules (`HoldfastService`) an engine or HTTP.
 let package = Package(
   name: "holdfast",
-  platforms: [.macOS(.v15), .iOS(.v18)],
+  platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
   products: [
     .library(name: "Holdfast", targets: ["Holdfast"]),
     .library(name: "HoldfastServer", targets: ["HoldfastServer"]),

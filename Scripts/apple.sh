@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-Scripts/apple/available.sh
+swift Scripts/apple/available.swift
 if [[ $(uname) != Linux ]]; then exit 0; fi
 
 folder=$(mktemp -d)

@@ -94,6 +94,40 @@ package struct SystemError: Error, Sendable, CustomStringConvertible {
     package static func bytes(ofFile path: String) -> [UInt8]? {
       FileManager.default.contents(atPath: path).map { [UInt8]($0) }
     }
+
+    /// Whether there is anything at a path.
+    package static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
+
+    /// Removes a file, if there is one.
+    package static func remove(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
+
+    /// Gives a file another name, unless there is one of that name.
+    package static func move(_ path: String, toNew name: String) throws {
+      try FileManager.default.moveItem(atPath: path, toPath: name)
+    }
+
+    /// Makes the names in a folder durable; NTFS does so itself.
+    package static func syncFolder(_ path: String) {}
+  }
+
+  /// A new file that is written by one process.
+  package final class PrivateFileWriter {
+    private let path: String
+    private var bytes = Data()
+
+    /// Begins a file.
+    package init(_ path: String) throws { self.path = path }
+
+    /// Removes what is in the file.
+    package func clear() throws { bytes = Data() }
+
+    /// Adds to the file.
+    package func write(_ part: UnsafeRawBufferPointer) throws { bytes.append(contentsOf: part) }
+
+    /// Brings the file to the disk.
+    package func sync() throws {
+      try bytes.withUnsafeBytes { try System.write(privateFile: path, $0, isDurable: true) }
+    }
   }
 #else
   /// Files that their owner alone may read, whatever the app's umask says.
@@ -119,13 +153,7 @@ package struct SystemError: Error, Sendable, CustomStringConvertible {
       let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
       guard descriptor >= 0 else { throw failure() }
       defer { close(descriptor) }
-      var rest = bytes[...]
-      while !rest.isEmpty {
-        let count = systemWrite(descriptor, UnsafeRawBufferPointer(rebasing: rest))
-        if count < 0, errno == EINTR { continue }
-        guard count > 0 else { throw failure() }
-        rest = rest.dropFirst(count)
-      }
+      try write(bytes, to: descriptor)
       if isDurable, flush(descriptor) != 0 { throw failure() }
     }
 
@@ -156,8 +184,33 @@ package struct SystemError: Error, Sendable, CustomStringConvertible {
       return bytes.count == size ? bytes : nil
     }
 
+    /// Whether there is anything at a path.
+    package static func exists(_ path: String) -> Bool {
+      var status = stat()
+      return lstat(path, &status) == 0
+    }
+
+    /// Removes a file, if there is one.
+    package static func remove(_ path: String) { unlink(path) }
+
+    /// Gives a file another name, unless there is one of that name: never in its place, as a rename would.
+    package static func move(_ path: String, toNew name: String) throws {
+      // Afterwards it has both names, which its owner removes.
+      if link(path, name) == 0 { return }
+      // Where files have one name only.
+      guard !exists(name), rename(path, name) == 0 else { throw failure() }
+    }
+
+    /// Makes the names in a folder durable, where that can be done.
+    package static func syncFolder(_ path: String) {
+      let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+      guard descriptor >= 0 else { return }
+      fsync(descriptor)
+      close(descriptor)
+    }
+
     /// Brings a file to the disk; on Apple's platforms `fsync` leaves it in the drive's cache.
-    private static func flush(_ descriptor: Int32) -> Int32 {
+    fileprivate static func flush(_ descriptor: Int32) -> Int32 {
       #if canImport(Darwin)
         fcntl(descriptor, F_FULLFSYNC) == 0 ? 0 : fsync(descriptor)
       #else
@@ -165,9 +218,49 @@ package struct SystemError: Error, Sendable, CustomStringConvertible {
       #endif
     }
 
+    fileprivate static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws {
+      var rest = bytes[...]
+      while !rest.isEmpty {
+        let count = systemWrite(descriptor, UnsafeRawBufferPointer(rebasing: rest))
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { throw failure() }
+        rest = rest.dropFirst(count)
+      }
+    }
+
     fileprivate static func failure() -> SystemError {
       SystemError(description: String(cString: strerror(errno)))
     }
+  }
+
+  /// A file that its owner alone may read, and that one process at a time writes: others wait in the initializer.
+  package final class PrivateFileWriter {
+    private let descriptor: Int32
+
+    /// Opens a file, or makes it, and waits for its lock.
+    package init(_ path: String) throws {
+      let opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+      guard opened >= 0 else { throw System.failure() }
+      guard flock(opened, LOCK_EX) == 0 else {
+        let failure = System.failure()
+        close(opened)
+        throw failure
+      }
+      descriptor = opened
+    }
+
+    deinit { close(descriptor) }
+
+    /// Removes what is in the file.
+    package func clear() throws {
+      guard ftruncate(descriptor, 0) == 0, lseek(descriptor, 0, SEEK_SET) == 0 else { throw System.failure() }
+    }
+
+    /// Adds to the file.
+    package func write(_ bytes: UnsafeRawBufferPointer) throws { try System.write(bytes, to: descriptor) }
+
+    /// Brings the file to the disk.
+    package func sync() throws { if System.flush(descriptor) != 0 { throw System.failure() } }
   }
 #endif
 

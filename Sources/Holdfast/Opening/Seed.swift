@@ -1,6 +1,7 @@
 import Foundation
 import HoldfastCore
 import HoldfastSQLite
+import HoldfastSystem
 
 /// What became of the seed that a store was opened with.
 public enum Seeding: Sendable, Hashable {
@@ -38,73 +39,73 @@ struct Seed {
   func plant() throws -> Seeding {
     let copy = path + "-seed"
     // The second name of a seed that is in place, or what another process is just making: it notices.
-    if exists(path) {
-      unlink(copy)
+    if System.exists(path) {
+      System.remove(copy)
       return .notNeeded
     }
-    let descriptor = open(copy, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw failure(copy) }
-    defer { close(descriptor) }
     // Of several processes one does it, and the others find its database.
-    guard flock(descriptor, LOCK_EX) == 0 else { throw failure(copy) }
-    if exists(path) {
-      unlink(copy)
-      return .notNeeded
+    let target = try writing(copy) { try PrivateFileWriter(copy) }
+    return try withExtendedLifetime(target) {
+      if System.exists(path) {
+        System.remove(copy)
+        return .notNeeded
+      }
+      do {
+        try fill(target, copy)
+        try after(.copied)
+        try check(copy)
+        try after(.checked)
+      } catch let unfit as Unfit {
+        System.remove(copy)
+        return .ignored(reason: unfit.reason)
+      }
+      return try name(copy)
     }
-    do {
-      try write(to: descriptor, copy)
-      try after(.copied)
-      try check(copy)
-      try after(.checked)
-    } catch let unfit as Unfit {
-      unlink(copy)
-      return .ignored(reason: unfit.reason)
-    }
+  }
+
+  /// Gives the copy the name of the database.
+  private func name(_ copy: String) throws -> Seeding {
     // Of a database that is no more; SQLite would take them for this one's.
-    for suffix in ["-wal", "-shm", "-journal"] { unlink(path + suffix) }
-    // Never in place of a database that came meanwhile, as a rename would.
-    if link(copy, path) != 0 {
-      if exists(path) { return .notNeeded }
-      // Where files have one name only.
-      guard rename(copy, path) == 0 else { throw failure(path) }
+    for suffix in ["-wal", "-shm", "-journal"] { System.remove(path + suffix) }
+    do { try System.move(copy, toNew: path) } catch {
+      // Never in place of a database that came meanwhile.
+      if System.exists(path) { return .notNeeded }
+      throw failure(path, error)
     }
     try after(.linked)
-    unlink(copy)
+    System.remove(copy)
     try after(.unlinked)
-    syncFolder()
+    // Where that can't be done, a loss of power leaves nothing, and the next opening seeds again.
+    System.syncFolder(URL(fileURLWithPath: path).deletingLastPathComponent().path)
     try after(.synced)
     return .used
   }
 
-  private func exists(_ path: String) -> Bool {
-    var status = stat()
-    return lstat(path, &status) == 0
-  }
-
   /// Copies the seed, and returns when it is on disk.
-  private func write(to descriptor: Int32, _ copy: String) throws {
+  private func fill(_ target: PrivateFileWriter, _ copy: String) throws {
     guard let source = try? FileHandle(forReadingFrom: file) else {
       throw Unfit(reason: "\(file.path) can't be read.")
     }
     defer { try? source.close() }
-    guard ftruncate(descriptor, 0) == 0, lseek(descriptor, 0, SEEK_SET) == 0 else { throw failure(copy) }
-    let target = FileHandle(fileDescriptor: descriptor, closeOnDealloc: false)
+    try writing(copy) { try target.clear() }
     while true {
       let part: Data?
       do { part = try source.read(upToCount: 1 << 20) } catch {
         throw Unfit(reason: "\(file.path) can't be read.")
       }
       guard let part, !part.isEmpty else { break }
-      do { try target.write(contentsOf: part) } catch { throw failure(copy) }
+      try writing(copy) { try part.withUnsafeBytes { try target.write($0) } }
     }
-    guard fsync(descriptor) == 0 else { throw failure(copy) }
+    try writing(copy) { try target.sync() }
   }
 
-  private func failure(_ path: String) -> StoreError {
+  private func writing<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
+    do { return try body() } catch { throw failure(path, error) }
+  }
+
+  private func failure(_ path: String, _ error: any Error) -> StoreError {
     StoreError(
-      .cannotOpen,
-      "\(path) can not be written: \(String(cString: strerror(errno))). Make its folder, and allow this user to write there."
-    )
+      .cannotOpen, "\(path) can not be written: \(error). Make its folder, and allow this user to write there.")
   }
 
   /// Checks that a file is a snapshot that this schema can follow.
@@ -112,14 +113,5 @@ struct Seed {
     do { try SnapshotFile(path: copy).check(for: schema) } catch let error as SnapshotFile.Unfit {
       throw Unfit(reason: "\(file.path): \(error.reason)")
     }
-  }
-
-  /// Makes the new name durable; where that can't be done, a loss of power leaves nothing, and the next opening seeds again.
-  private func syncFolder() {
-    let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-    let descriptor = open(folder, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return }
-    fsync(descriptor)
-    close(descriptor)
   }
 }

@@ -71,6 +71,11 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation, CustomS
       }
     }
 
+    /// Binds a value, or NULL.
+    public mutating func appendInterpolation(_ value: (some Encodable)?) {
+      if let value { appendInterpolation(value) } else { bind(.null) }
+    }
+
     /// Binds a value of SQLite.
     public mutating func appendInterpolation(_ value: SQLiteValue) { bind(value) }
 
