@@ -33,6 +33,7 @@ let package = Package(
     .library(name: "HoldfastTesting", targets: ["HoldfastTesting"]),
     .executable(name: "holdfast", targets: ["HoldfastCommand"]),
     .executable(name: "jot", targets: ["Jot"]),
+    .executable(name: "cards", targets: ["Cards"]),
     .executable(name: "fleet", targets: ["Fleet"]),
     .plugin(name: "SnapshotPlugin", targets: ["SnapshotPlugin"]),
     .plugin(name: "RecordsPlugin", targets: ["RecordsPlugin"]),
@@ -108,6 +109,15 @@ let package = Package(
     .executableTarget(
       name: "Jot", dependencies: ["HoldfastCore", "Holdfast"], path: "Examples/Jot",
       resources: [.embedInCode("holdfast.json")], swiftSettings: strict),
+    .target(
+      name: "CardsModel", dependencies: ["Holdfast"], path: "Examples/Cards/Model", exclude: ["holdfast.json"],
+      swiftSettings: strict, plugins: ["RecordsPlugin"]),
+    .executableTarget(
+      name: "Cards", dependencies: ["CardsModel", "Holdfast"], path: "Examples/Cards/Terminal",
+      swiftSettings: strict),
+    .testTarget(
+      name: "CardsTests", dependencies: ["CardsModel", "HoldfastTesting"], path: "Examples/Cards/Tests",
+      swiftSettings: whole),
     .executableTarget(
       name: "Fleet", dependencies: ["Holdfast", "HoldfastPostgres"],
       path: "Examples/Fleet", swiftSettings: strict),

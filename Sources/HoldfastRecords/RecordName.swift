@@ -12,7 +12,7 @@ package enum RecordName {
     "Member", "Menu", "Never", "Notification", "Object", "Observable", "Operation", "Optional", "Path", "Picker",
     "Place", "Position", "Problem", "Protocol", "Record", "Result", "Role", "Scene", "Section", "Self", "Sequence",
     "Session", "Set", "Shape", "Slider", "Stamp", "State", "Stepper", "Store", "String", "Tab", "Table", "Task",
-    "Text", "Timer", "Toggle", "Transaction", "Transport", "Type", "Undo", "Unit", "Value", "View", "Window",
+    "Text", "Timer", "Toggle", "Transaction", "Transport", "Type", "URL", "UUID", "Undo", "Unit", "Value", "View", "Window",
   ]
   private static let keywords: TextSet = [
     "as", "associatedtype", "break", "case", "catch", "class", "continue", "default", "defer", "deinit", "do", "else",

@@ -7,7 +7,7 @@ struct SourceTests {
   @Test("tables in the plural are types in the singular, and hide no well-known type", arguments: [
     ("items", "Item"), ("study_sets", "StudySet"), ("sets", "SetRecord"), ("lists", "ListRecord"),
     ("classes", "Class"), ("countries", "Country"), ("boxes", "Box"), ("people", "Person"),
-    ("statuses", "Status"), ("status", "Status"), ("news", "News"), ("urls", "Url"), ("user_id", "UserID"),
+    ("statuses", "Status"), ("status", "Status"), ("news", "News"), ("urls", "URLRecord"), ("user_id", "UserID"),
     ("s", "S"), ("buses", "Bus"), ("matches", "Match"), ("ties", "Tie"), ("analyses", "Analysis"),
   ])
   func types(_ table: String, _ type: String) { #expect(RecordName.type(of: table) == type) }
