@@ -11,7 +11,7 @@ struct GroceryList: Record {
 
 struct Item: Record {
   static let table = "items"
-  var id: String, list_id: String, title: String, done = false, note: String?, position = ""
+  var id: String, list_id: String, title: String, done = false, note: String? = nil, position = ""
 }
 
 /// A shopping list that works without a network.

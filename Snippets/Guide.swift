@@ -15,7 +15,7 @@ struct Item: Record, Identifiable {
   var list_id: String
   var title: String
   var done = false
-  var note: String?
+  var note: String? = nil
   var position = ""
 }
 // snippet.end

@@ -10,47 +10,45 @@
 
   struct Item: Record, Identifiable {
     static let table = "items"
-    var id: String, list_id: String, title: String, done = false, note: String?, position = ""
+    var id: String, list_id: String, title: String, done = false, note: String? = nil, position = ""
   }
 
   // snippet.screen
   struct ItemsScreen: View {
-    let store: Store
     let list: GroceryList
-    @State private var items: LiveQuery<[Item]>
+    @Environment(\.holdfastStore) private var store
+    @Live<Item> private var items: [Item]
     @State private var title = ""
 
-    init(store: Store, list: GroceryList) {
-      self.store = store
+    init(list: GroceryList) {
       self.list = list
-      let selection = Item.where(\.list_id == list.id).order(by: \.position)
-      _items = State(wrappedValue: store.liveQuery(selection))
+      _items = Live(Item.where(\.list_id == list.id).order(by: \.position))
     }
 
     var body: some View {
       List {
-        ForEach(items.value) { item in
+        ForEach(items) { item in
           Button(item.done ? "✓ \(item.title)" : item.title) {
             write { db in try db.update(Item.self, id: item.id) { $0.done.toggle() } }
           }
         }
         .onDelete { rows in
-          let ids = rows.map { items.value[$0].id }
+          let ids = rows.map { items[$0].id }
           write { db in for id in ids { try db.delete(Item.self, id: id) } }
         }
-        TextField("New item", text: $title).onSubmit {
-          let item = title
-          title = ""
-          write { [list] db in
-            try db.insert([Item(id: db.newID(), list_id: list.id, title: item)], at: .last)
-          }
-        }
+        TextField("New item", text: $title).onSubmit { add() }
       }
       .navigationTitle(list.title)
     }
 
+    private func add() {
+      let (list, title) = (list.id, title)
+      self.title = ""
+      write { db in try db.insert([Item(id: db.newID(), list_id: list, title: title)], at: .last) }
+    }
+
     private func write(_ change: @escaping @Sendable (Database) throws -> Void) {
-      Task { try await store.write(change) }
+      Task { try await store?.write(change) }
     }
   }
   // snippet.end
@@ -60,26 +58,26 @@
     let store: Store
     let engine: SyncEngine
     @Environment(\.scenePhase) private var phase
-    @State private var lists: LiveQuery<[GroceryList]>
-
-    init(store: Store, engine: SyncEngine) {
-      self.store = store
-      self.engine = engine
-      _lists = State(wrappedValue: store.liveQuery(GroceryList.order(by: \.title)))
-    }
 
     var body: some View {
-      NavigationStack {
-        List(lists.value) { list in
-          NavigationLink(list.title) { ItemsScreen(store: store, list: list) }
+      NavigationStack { ListsScreen() }
+        .environment(\.holdfastStore, store)
+        .task { await engine.run() }
+        .onChange(of: phase) { new in
+          Task {
+            if new == .background { await engine.suspend() }
+            if new == .active { try await engine.resume() }
+          }
         }
-      }
-      .task { await engine.run() }
-      .onChange(of: phase) { _, new in
-        Task {
-          if new == .background { await engine.suspend() }
-          if new == .active { try await engine.resume() }
-        }
+    }
+  }
+
+  struct ListsScreen: View {
+    @Live(GroceryList.order(by: \.title)) private var lists
+
+    var body: some View {
+      List(lists) { list in
+        NavigationLink(list.title) { ItemsScreen(list: list) }
       }
     }
   }
