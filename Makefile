@@ -6,7 +6,7 @@ QUICK_BUILD = --scratch-path .build/demo --disable-index-store -debug-info-forma
 FORMATTED = $(wildcard Sources Plugins Tests Examples Snippets Package.swift)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-cluster test sim sim-soak bench conformance faults docs lint format
+.PHONY: help setup demo demo-cluster demo-cards test sim sim-soak bench conformance faults docs lint format
 
 help: ## show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,11 @@ demo-cluster: setup ## three nodes on PostgreSQL, 200 devices, kills and restart
 	swift build -c release --product holdfast
 	swift build -c release --product fleet
 	HOLDFAST_BIN=$(RELEASE_BIN) Scripts/demo-cluster.sh
+
+demo-cards: setup ## flash cards: a shipped catalogue, two people offline, a conflict, sharing
+	swift build $(QUICK_BUILD) --product holdfast
+	swift build $(QUICK_BUILD) --product cards
+	HOLDFAST_BIN=.build/demo/debug Examples/Cards/demo.sh
 
 test: lint ## run all tests, on SQLite and on PostgreSQL; FILTER=NAME runs those with the name
 	@Scripts/setup.sh pgbouncer nginx haproxy

@@ -110,7 +110,8 @@ let package = Package(
       name: "Jot", dependencies: ["HoldfastCore", "Holdfast"], path: "Examples/Jot",
       resources: [.embedInCode("holdfast.json")], swiftSettings: strict),
     .target(
-      name: "CardsModel", dependencies: ["Holdfast"], path: "Examples/Cards/Model", exclude: ["holdfast.json"],
+      name: "CardsModel", dependencies: ["Holdfast"], path: "Examples/Cards/Model",
+      exclude: ["holdfast.json"],
       swiftSettings: strict, plugins: ["RecordsPlugin"]),
     .executableTarget(
       name: "Cards", dependencies: ["CardsModel", "Holdfast"], path: "Examples/Cards/Terminal",

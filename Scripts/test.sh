@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 filter=(--filter "${1:-.}")
-modules=(HoldfastCore HoldfastSQLite HoldfastHTTP HoldfastCurl HoldfastPostgres Holdfast HoldfastServer HoldfastTesting HoldfastRecords Guide Simulation EndToEnd)
+modules=(HoldfastCore HoldfastSQLite HoldfastHTTP HoldfastCurl HoldfastPostgres Holdfast HoldfastServer HoldfastTesting HoldfastRecords Guide Cards Simulation EndToEnd)
 # What is the same whatever store is chosen.
 one_store=(--skip SQLite --skip NodeTests --skip '^HoldfastServerTests\.(CollectionState|Conditional|CrossOrigin|EventHub|Forwarding|Guess|OpenAPI|RestBadInput|WebhookPlan|Wire)')
 # What takes PostgreSQL by itself, whatever store is chosen.
@@ -111,6 +111,7 @@ third_lane() {
 # Optimizes the product (see Package.swift): one build is enough for the tests and for the simulation.
 export HOLDFAST_OPTIMIZED=yes
 swift build --build-tests --disable-index-store -debug-info-format none
+Scripts/typecheck-apps.sh
 set -m
 for lane in first_lane second_lane third_lane; do
   "$lane" $# &

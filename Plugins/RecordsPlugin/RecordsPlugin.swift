@@ -6,14 +6,18 @@ import PackagePlugin
 struct RecordsPlugin: BuildToolPlugin {
   func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
     guard let module = target.sourceModule else { return [] }
-    return try [Self.command(module.directoryURL, context.pluginWorkDirectoryURL, context.tool(named: "RecordsTool").url)]
+    return try [
+      Self.command(
+        module.directoryURL, context.pluginWorkDirectoryURL, context.tool(named: "RecordsTool").url)
+    ]
   }
 
   /// The command for a folder.
   static func command(_ folder: URL, _ output: URL, _ tool: URL) throws -> Command {
     let schema = folder.appending(path: "holdfast.json")
     guard FileManager.default.fileExists(atPath: schema.path) else {
-      throw Failure("There is no \(schema.path). Put the schema there, or take RecordsPlugin out of the target.")
+      throw Failure(
+        "There is no \(schema.path). Put the schema there, or take RecordsPlugin out of the target.")
     }
     let records = output.appending(path: "Records.swift")
     return .buildCommand(
@@ -38,7 +42,8 @@ struct RecordsPlugin: BuildToolPlugin {
       }
       return try [
         Self.command(
-          schema.deletingLastPathComponent(), context.pluginWorkDirectoryURL, context.tool(named: "RecordsTool").url)
+          schema.deletingLastPathComponent(), context.pluginWorkDirectoryURL,
+          context.tool(named: "RecordsTool").url)
       ]
     }
   }

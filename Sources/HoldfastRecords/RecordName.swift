@@ -6,17 +6,26 @@ package enum RecordName {
   private static let initialisms: TextSet = ["id", "url", "uuid", "html", "json"]
   /// Types of Swift, Foundation, SwiftUI and Holdfast that a record's type would hide.
   private static let taken: TextSet = [
-    "Any", "Array", "Binding", "Bool", "Button", "Character", "Codable", "Color", "Conflict", "Data", "Database",
-    "Date", "Decimal", "Dictionary", "Divider", "Double", "Duration", "Encoder", "Environment", "Error", "Float",
-    "Font", "Form", "Gauge", "Grid", "Group", "Identifier", "Image", "Int", "Label", "Layout", "Link", "List", "Locale",
-    "Member", "Menu", "Never", "Notification", "Object", "Observable", "Operation", "Optional", "Path", "Picker",
-    "Place", "Position", "Problem", "Protocol", "Record", "Result", "Role", "Scene", "Section", "Self", "Sequence",
-    "Session", "Set", "Shape", "Slider", "Stamp", "State", "Stepper", "Store", "String", "Tab", "Table", "Task",
-    "Text", "Timer", "Toggle", "Transaction", "Transport", "Type", "URL", "UUID", "Undo", "Unit", "Value", "View", "Window",
+    "Any", "Array", "Binding", "Bool", "Button", "Character", "Codable", "Color", "Conflict", "Data",
+    "Database",
+    "Date", "Decimal", "Dictionary", "Divider", "Double", "Duration", "Encoder", "Environment", "Error",
+    "Float",
+    "Font", "Form", "Gauge", "Grid", "Group", "Identifier", "Image", "Int", "Label", "Layout", "Link", "List",
+    "Locale",
+    "Member", "Menu", "Never", "Notification", "Object", "Observable", "Operation", "Optional", "Path",
+    "Picker",
+    "Place", "Position", "Problem", "Protocol", "Record", "Result", "Role", "Scene", "Section", "Self",
+    "Sequence",
+    "Session", "Set", "Shape", "Slider", "Stamp", "State", "Stepper", "Store", "String", "Tab", "Table",
+    "Task",
+    "Text", "Timer", "Toggle", "Transaction", "Transport", "Type", "URL", "UUID", "Undo", "Unit", "Value",
+    "View", "Window",
   ]
   private static let keywords: TextSet = [
-    "as", "associatedtype", "break", "case", "catch", "class", "continue", "default", "defer", "deinit", "do", "else",
-    "enum", "extension", "fallthrough", "false", "fileprivate", "for", "func", "guard", "if", "import", "in", "init",
+    "as", "associatedtype", "break", "case", "catch", "class", "continue", "default", "defer", "deinit", "do",
+    "else",
+    "enum", "extension", "fallthrough", "false", "fileprivate", "for", "func", "guard", "if", "import", "in",
+    "init",
     "inout", "internal", "is", "let", "nil", "operator", "precedencegroup", "private", "protocol", "public",
     "repeat", "rethrows", "return", "self", "static", "struct", "subscript", "super", "switch", "throw",
     "throws", "true", "try", "typealias", "var", "where", "while",
@@ -44,7 +53,9 @@ package enum RecordName {
   /// The type of a column's values: `item_kind` has the type `ItemKind`.
   package static func nestedType(_ column: String) -> String {
     let name = column.split(separator: "_").map { capitalized(String($0)) }.joined()
-    let hidden: TextSet = ["Any", "Bool", "CodingKeys", "Date", "Double", "Int", "Protocol", "Self", "String", "Type"]
+    let hidden: TextSet = [
+      "Any", "Bool", "CodingKeys", "Date", "Double", "Int", "Protocol", "Self", "String", "Type",
+    ]
     return hidden.contains(name) ? name + "Value" : name
   }
 

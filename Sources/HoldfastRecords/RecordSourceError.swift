@@ -9,7 +9,8 @@ package struct RecordSourceError: Error, CustomStringConvertible {
     for (index, name) in names.enumerated() {
       guard let first = names.firstIndex(where: { $0 == name }), first < index else { continue }
       throw RecordSourceError(
-        description: "\(owners[first]) and \(owners[index]) would both be called \(name). Rename one of them.")
+        description: "\(owners[first]) and \(owners[index]) would both be called \(name). Rename one of them."
+      )
     }
   }
 }

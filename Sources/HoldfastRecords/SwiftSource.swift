@@ -79,9 +79,11 @@ package struct SwiftSource {
 
   private func initializer(_ columns: [Column]) -> [String] {
     var lines = ["  /// A record of its values.", "  public init("]
-    let parameters = ["id: String"] + columns.map { column in
-      "\(column.name): \(column.type)" + (column.defaultText.map { " = \($0)" } ?? "")
-    }
+    let parameters =
+      ["id: String"]
+      + columns.map { column in
+        "\(column.name): \(column.type)" + (column.defaultText.map { " = \($0)" } ?? "")
+      }
     lines += parameters.enumerated().map { "    \($1)\($0 == parameters.count - 1 ? "" : ",")" }
     lines += ["  ) {", "    self.id = id"]
     lines += columns.map { "    self.\($0.property) = \($0.name)" }

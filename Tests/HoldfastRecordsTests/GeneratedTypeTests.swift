@@ -37,7 +37,8 @@ struct GeneratedTypeTests {
     }
   }
 
-  @Test("an app that does not know a value of a list shows the record, and keeps the value when it writes (I3)")
+  @Test(
+    "an app that does not know a value of a list shows the record, and keeps the value when it writes (I3)")
   func newerValue() async throws {
     let older = try SyncSchema.everyColumn()
     let text = String(decoding: older.json.bytes, as: UTF8.self)

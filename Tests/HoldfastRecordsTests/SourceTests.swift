@@ -4,12 +4,15 @@ import Testing
 
 @Suite("Source text of a schema")
 struct SourceTests {
-  @Test("tables in the plural are types in the singular, and hide no well-known type", arguments: [
-    ("items", "Item"), ("study_sets", "StudySet"), ("sets", "SetRecord"), ("lists", "ListRecord"),
-    ("classes", "Class"), ("countries", "Country"), ("boxes", "Box"), ("people", "Person"),
-    ("statuses", "Status"), ("status", "Status"), ("news", "News"), ("urls", "URLRecord"), ("user_id", "UserID"),
-    ("s", "S"), ("buses", "Bus"), ("matches", "Match"), ("ties", "Tie"), ("analyses", "Analysis"),
-  ])
+  @Test(
+    "tables in the plural are types in the singular, and hide no well-known type",
+    arguments: [
+      ("items", "Item"), ("study_sets", "StudySet"), ("sets", "SetRecord"), ("lists", "ListRecord"),
+      ("classes", "Class"), ("countries", "Country"), ("boxes", "Box"), ("people", "Person"),
+      ("statuses", "Status"), ("status", "Status"), ("news", "News"), ("urls", "URLRecord"),
+      ("user_id", "UserID"),
+      ("s", "S"), ("buses", "Bus"), ("matches", "Match"), ("ties", "Tie"), ("analyses", "Analysis"),
+    ])
   func types(_ table: String, _ type: String) { #expect(RecordName.type(of: table) == type) }
 
   @Test("values that differ in signs alone get cases of their own")
@@ -39,7 +42,8 @@ struct SourceTests {
         TableSchema(
           "items", zone: .root,
           columns: [
-            ColumnSchema("title", .text, required: true), ColumnSchema("kind", .text, oneOf: ["a \"b\"", "c"]),
+            ColumnSchema("title", .text, required: true),
+            ColumnSchema("kind", .text, oneOf: ["a \"b\"", "c"]),
             ColumnSchema("tags", .json, policy: .set), ColumnSchema("extra", .json, required: true),
             ColumnSchema("at", .timestamp), ColumnSchema("done", .boolean, required: true),
             ColumnSchema("price", .real),

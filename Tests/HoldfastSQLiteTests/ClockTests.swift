@@ -31,7 +31,9 @@ struct ClockTests {
   func others() throws {
     let (one, other) = (try SQLiteConnection(path: ":memory:"), try SQLiteConnection(path: ":memory:"))
     try one.setClock { 1 }
-    for text in ["'2026-01-01T12:00:00Z'", "2460000.5", "2460000", "NULL", "'nonsense'", "'2026-01-01', '+1 day'"] {
+    for text in [
+      "'2026-01-01T12:00:00Z'", "2460000.5", "2460000", "NULL", "'nonsense'", "'2026-01-01', '+1 day'",
+    ] {
       #expect(try one.value("SELECT julianday(\(text))") == other.value("SELECT julianday(\(text))"))
     }
   }

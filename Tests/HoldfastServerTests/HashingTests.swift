@@ -26,7 +26,8 @@ struct HashingTests {
       crypto_auth_hmacsha256_update(&state, message, UInt64(count))
       crypto_auth_hmacsha256_final(&state, &code)
       #expect(MessageCode(key: key).code(of: [message]) == code)
-      #expect(MessageCode(key: key).code(of: [Array(message.prefix(7)), Array(message.dropFirst(7))]) == code)
+      #expect(
+        MessageCode(key: key).code(of: [Array(message.prefix(7)), Array(message.dropFirst(7))]) == code)
       #expect(MessageCode.isSame(code, code))
       for bit in 0..<256 {
         var other = code

@@ -137,7 +137,7 @@ struct PeopleTests {
       try await bob.engine.eraseAccount(password: TestWorld.password(of: "bob"))
       try world.server.purge()
       try await world.settle()
-      let names = try await ann.store.read { 
+      let names = try await ann.store.read {
         try $0.fetch(String?.self, "SELECT name FROM members WHERE zone = ?", [.text(list)])
       }
       #expect(names == ["ann"])

@@ -18,9 +18,11 @@ struct TroubleTests {
     }
   }
 
-  @Test("requests that are lost, and answers of a proxy, leave every edit waiting (I3)", arguments: [
-    TestNetwork.Fault.requestLost, .status(503), .status(502),
-  ])
+  @Test(
+    "requests that are lost, and answers of a proxy, leave every edit waiting (I3)",
+    arguments: [
+      TestNetwork.Fault.requestLost, .status(503), .status(502),
+    ])
   func requestsFail(_ fault: TestNetwork.Fault) async throws {
     try await withTestWorld(schema: Shopping.schema()) { world in
       let phone = try await world.device(user: "ann")
@@ -51,7 +53,8 @@ struct TroubleTests {
     }
   }
 
-  @Test("a refused change set is in quarantine, fails the test, and goes through when it is sent again (I3, I12)")
+  @Test(
+    "a refused change set is in quarantine, fails the test, and goes through when it is sent again (I3, I12)")
   func refused() async throws {
     try await withTestWorld(schema: Shopping.schema()) { world in
       let phone = try await world.device(user: "ann", name: "phone")
@@ -62,7 +65,9 @@ struct TroubleTests {
       try await phone.add("Milk", to: list)
       try await phone.add("Bread", to: list)
       let error = await #expect(throws: UnsettledWorld.self) { try await world.settle() }
-      #expect(error?.description.contains("phone of ann: the server refused a change set (create of items)") == true)
+      #expect(
+        error?.description.contains("phone of ann: the server refused a change set (create of items)") == true
+      )
       #expect(error?.description.contains("No more milk.") == true)
       #expect(try await tablet.items() == ["Bread"])
       let refused = try await phone.store.quarantined()

@@ -110,7 +110,8 @@ struct WorldTests {
       let tablet = try await world.device(user: "ann")
       let list = try await phone.makeList("Party", ["Milk"])
       try await world.settle()
-      let newer = try Shopping.schema([ColumnSchema("amount", .integer, required: true, default: .integer(1))])
+      let newer = try Shopping.schema([ColumnSchema("amount", .integer, required: true, default: .integer(1))]
+      )
       try world.server.restart(schema: newer)
       try await phone.relaunch(schema: newer)
       try await phone.store.write { try $0.execute("UPDATE items SET amount = 3") }

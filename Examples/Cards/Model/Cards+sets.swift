@@ -44,13 +44,15 @@ extension Cards {
       let set = StudySet(id: db.newID(), title: title, subject: subject)
       try db.insert(set)
       try db.insert(
-        terms.map { Term(id: db.newID(), setID: set.id, term: $0.term, definition: $0.definition) }, at: .last)
+        terms.map { Term(id: db.newID(), setID: set.id, term: $0.term, definition: $0.definition) }, at: .last
+      )
       return set.id
     }
   }
 
   /// Adds a term to a set.
-  public func add(_ term: String, _ definition: String, to set: String, at place: Place = .last) async throws {
+  public func add(_ term: String, _ definition: String, to set: String, at place: Place = .last) async throws
+  {
     try await store.write { db in
       try db.insert([Term(id: db.newID(), setID: set, term: term, definition: definition)], at: place)
     }
@@ -107,7 +109,9 @@ extension Cards {
 
   /// The sets of the catalogue, which came with the app and are kept up to date by the sync.
   public func catalogue() async throws -> [CatalogueSet] {
-    try await store.read { try $0.fetch(CatalogueSet.self, "SELECT * FROM catalogue_sets ORDER BY title, id") }
+    try await store.read {
+      try $0.fetch(CatalogueSet.self, "SELECT * FROM catalogue_sets ORDER BY title, id")
+    }
   }
 
   /// Makes an own set of one of the catalogue, to be changed, shared and studied.
@@ -118,7 +122,8 @@ extension Cards {
       (
         set: try db.find(CatalogueSet.self, id: id),
         terms: try db.fetch(
-          CatalogueTerm.self, "SELECT * FROM catalogue_terms WHERE set_id = ? ORDER BY position, id", [.text(id)])
+          CatalogueTerm.self, "SELECT * FROM catalogue_terms WHERE set_id = ? ORDER BY position, id",
+          [.text(id)])
       )
     }
     guard let set = found.set else { throw CardsError.notFound("set in the catalogue") }
@@ -138,4 +143,3 @@ extension Cards {
     }
   }
 }
-

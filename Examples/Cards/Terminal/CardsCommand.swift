@@ -73,7 +73,9 @@ struct Options {
   var flags: Set<String> = []
 
   /// The options that not every command has.
-  var names: [String] { (Array(values.keys) + flags).filter { !["db", "server", "seed", "help"].contains($0) } }
+  var names: [String] {
+    (Array(values.keys) + flags).filter { !["db", "server", "seed", "help"].contains($0) }
+  }
 
   static func parse(_ arguments: [String]) throws -> (words: [String], options: Options) {
     var (words, options, rest) = ([String](), Options(), arguments[...])

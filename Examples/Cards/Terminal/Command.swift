@@ -17,7 +17,9 @@ struct Command: Sendable {
 
   static var help: String {
     let width = all.map(\.form.count).max() ?? 0
-    let lines = all.map { "  \($0.form.padding(toLength: width, withPad: " ", startingAt: 0))  \($0.summary)" }
+    let lines = all.map {
+      "  \($0.form.padding(toLength: width, withPad: " ", startingAt: 0))  \($0.summary)"
+    }
     return """
       Flash cards that work without a network. A set, a term or a class is named by its title, its beginning, or its id.
 
@@ -30,12 +32,14 @@ struct Command: Sendable {
   // MARK: Sets
 
   private static let setCommands = [
-    Command(form: "sets", counts: 0...0, summary: "Lists the sets: your own and those of your classes.") { session, _ in
+    Command(form: "sets", counts: 0...0, summary: "Lists the sets: your own and those of your classes.") {
+      session, _ in
       for set in try await session.cards.sets() {
         say("\(set.title)  (\(set.count) terms, \(set.subject.rawValue))")
       }
     },
-    Command(form: "show SET", counts: 1...1, summary: "Shows the terms of a set in their order.") { session, words in
+    Command(form: "show SET", counts: 1...1, summary: "Shows the terms of a set in their order.") {
+      session, words in
       for term in try await session.cards.terms(of: session.set(words[0])) {
         say("\(term.term) = \(term.definition)")
       }
@@ -59,7 +63,8 @@ struct Command: Sendable {
       let set = try await session.set(words[0])
       try await session.cards.add(words[1], words[2], to: set, at: session.place(in: set))
     },
-    Command(form: "define SET TERM DEFINITION", counts: 3...3, summary: "Changes a definition.") { session, words in
+    Command(form: "define SET TERM DEFINITION", counts: 3...3, summary: "Changes a definition.") {
+      session, words in
       let set = try await session.set(words[0])
       try await session.cards.define(session.term(words[1], in: set), as: words[2])
     },
@@ -70,7 +75,9 @@ struct Command: Sendable {
       let set = try await session.set(words[0])
       try await session.cards.move([session.term(words[1], in: set)], to: session.place(in: set))
     },
-    Command(form: "remove SET [TERM]", counts: 1...2, summary: "Deletes a term, or a whole set for all who have it.") {
+    Command(
+      form: "remove SET [TERM]", counts: 1...2, summary: "Deletes a term, or a whole set for all who have it."
+    ) {
       session, words in
       let set = try await session.set(words[0])
       if words.count == 1 { return try await session.cards.remove(set: set) }
@@ -87,14 +94,18 @@ struct Command: Sendable {
         say("\(folder.name): \(folder.titles.joined(separator: ", "))")
       }
     },
-    Command(form: "catalogue", counts: 0...0, summary: "Lists the sets that came with the app.") { session, _ in
+    Command(form: "catalogue", counts: 0...0, summary: "Lists the sets that came with the app.") {
+      session, _ in
       for set in try await session.cards.catalogue() { say(set.title) }
     },
     Command(form: "copy SET", counts: 1...1, summary: "Makes a set of your own of one of the catalogue.") {
       session, words in
       _ = try await session.cards.copy(catalogueSet: session.catalogueSet(words[0]))
     },
-    Command(form: "publish SET", counts: 1...1, summary: "Puts a copy of a set into the catalogue, as one of its editors.") {
+    Command(
+      form: "publish SET", counts: 1...1,
+      summary: "Puts a copy of a set into the catalogue, as one of its editors."
+    ) {
       session, words in
       try await session.cards.publish(set: session.set(words[0]))
     },
@@ -103,12 +114,16 @@ struct Command: Sendable {
   // MARK: Classes
 
   private static let classCommands = [
-    Command(form: "classes", counts: 0...0, summary: "Lists your classes, their people and their sets.") { session, _ in
+    Command(form: "classes", counts: 0...0, summary: "Lists your classes, their people and their sets.") {
+      session, _ in
       for group in try await session.cards.classes() {
-        say("\(group.name): \(group.people.joined(separator: ", ")); sets: \(group.titles.joined(separator: ", "))")
+        say(
+          "\(group.name): \(group.people.joined(separator: ", ")); sets: \(group.titles.joined(separator: ", "))"
+        )
       }
     },
-    Command(form: "new-class NAME", counts: 1...1, summary: "Makes a class, whose teacher you are.") { session, words in
+    Command(form: "new-class NAME", counts: 1...1, summary: "Makes a class, whose teacher you are.") {
+      session, words in
       try await session.cards.makeClass(words[0])
     },
     Command(
@@ -132,7 +147,8 @@ struct Command: Sendable {
         set: session.set(words[0]), with: session.group(words[1]),
         canEdit: session.options.flags.contains("edit"))
     },
-    Command(form: "unshare SET CLASS", counts: 2...2, summary: "Takes a set back from a class.") { session, words in
+    Command(form: "unshare SET CLASS", counts: 2...2, summary: "Takes a set back from a class.") {
+      session, words in
       try await session.cards.unshare(set: session.set(words[0]), from: session.group(words[1]))
     },
   ]
@@ -140,7 +156,9 @@ struct Command: Sendable {
   // MARK: Studying
 
   private static let studyCommands = [
-    Command(form: "study SET", counts: 1...1, summary: "Asks for each term's definition, the ones you miss first.") {
+    Command(
+      form: "study SET", counts: 1...1, summary: "Asks for each term's definition, the ones you miss first."
+    ) {
       session, words in
       let set = try await session.set(words[0])
       for term in try await session.cards.termsToStudy(in: set) {
@@ -159,7 +177,8 @@ struct Command: Sendable {
     },
     Command(
       form: "conflicts", counts: 0...0, options: ["keep", "other"],
-      summary: "Shows definitions that two people changed, the one that holds first; --keep or --other decides."
+      summary:
+        "Shows definitions that two people changed, the one that holds first; --keep or --other decides."
     ) { session, _ in
       for conflict in try await session.cards.store.read({ try $0.conflicts(onlyOpen: true) }) {
         say("\(conflict.winner.value?.stringValue ?? "") | \(conflict.loser.value?.stringValue ?? "")")
@@ -173,7 +192,9 @@ struct Command: Sendable {
   // MARK: The account
 
   private static let accountCommands = [
-    Command(form: "sign-up NAME", counts: 1...1, summary: "Makes an account; CARDS_PASSWORD has the password.") {
+    Command(
+      form: "sign-up NAME", counts: 1...1, summary: "Makes an account; CARDS_PASSWORD has the password."
+    ) {
       session, words in
       let engine = try session.cards.requireEngine()
       try await engine.signUp(name: words[0], password: session.password(), device: "terminal")
@@ -184,12 +205,16 @@ struct Command: Sendable {
       try await engine.signIn(name: words[0], password: session.password(), device: "terminal")
       _ = try await engine.sync()
     },
-    Command(form: "sync", counts: 0...0, summary: "Sends what was written here, and gets what others wrote.") {
+    Command(form: "sync", counts: 0...0, summary: "Sends what was written here, and gets what others wrote.")
+    {
       session, _ in
       let summary = try await session.cards.requireEngine().sync()
       print("\(summary.sent) sent, \(summary.received) received, \(summary.quarantined) refused")
     },
-    Command(form: "status", counts: 0...0, summary: "Shows who is signed in, what waits, and what was refused and why.") {
+    Command(
+      form: "status", counts: 0...0,
+      summary: "Shows who is signed in, what waits, and what was refused and why."
+    ) {
       session, _ in
       let account = try await session.cards.store.account()
       say("user: \(account?.name ?? "nobody"); \(try await session.cards.store.waitingOperations()) waiting")

@@ -35,7 +35,8 @@ struct Session {
   }
 
   func catalogueSet(_ name: String) async throws -> String {
-    try find(name, in: try await cards.catalogue().map { ($0.id, $0.title) }, "set \"\(name)\" in the catalogue")
+    try find(
+      name, in: try await cards.catalogue().map { ($0.id, $0.title) }, "set \"\(name)\" in the catalogue")
   }
 
   private func find(_ name: String, in all: [(id: String, title: String)], _ what: String) throws -> String {

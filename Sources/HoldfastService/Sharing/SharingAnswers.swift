@@ -26,7 +26,8 @@ package struct SharingAnswers {
     try store.transaction {
       guard let invitation = try store.invitation(token), invitation.isGood(at: now),
         try store.zone(invitation.zone, for: invitation.inviter)?.role == Role.owner.rawValue,
-        let inviter = try store.account(id: invitation.inviter)?.name, let title = try title(of: invitation.zone)
+        let inviter = try store.account(id: invitation.inviter)?.name,
+        let title = try title(of: invitation.zone)
       else { throw Problem(.invitationInvalid) }
       return JSONValue.object([
         .init("role", .string(invitation.role.rawValue)),
@@ -93,7 +94,8 @@ extension FoundUser {
   /// The answer to who looked the user up.
   package var json: JSONValue {
     JSONValue.object([
-      .init("id", .string(id)), .init("name", .string(name)), .init("issuer", issuer.map { .string($0) } ?? .null),
+      .init("id", .string(id)), .init("name", .string(name)),
+      .init("issuer", issuer.map { .string($0) } ?? .null),
     ])
   }
 }

@@ -44,7 +44,8 @@ enum BLAKE2b {
       for round in 0..<12 {
         let order = round % 10 * 16
         for column in 0..<4 {
-          mix(v, column, column + 4, column + 8, column + 12, m[pick(order, column)], m[pick(order, column, 1)])
+          mix(
+            v, column, column + 4, column + 8, column + 12, m[pick(order, column)], m[pick(order, column, 1)])
         }
         for row in 0..<4 {
           mix(

@@ -104,7 +104,8 @@ public final class TestServer: @unchecked Sendable {
   ///   - detail: what the person is told.
   ///   - matches: which records; all unless given.
   public func refuse(
-    _ table: String, because detail: String, _ matches: @escaping @Sendable (RuledRecord) -> Bool = { _ in true }
+    _ table: String, because detail: String,
+    _ matches: @escaping @Sendable (RuledRecord) -> Bool = { _ in true }
   ) {
     refusals.add(.init(table: table, detail: detail, matches: matches))
   }

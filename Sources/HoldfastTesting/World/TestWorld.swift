@@ -106,7 +106,9 @@ public final class TestWorld: Sendable {
   ///   - owner: a device of an owner of the zone.
   ///   - guest: a device of the user who accepts.
   /// - Throws: `Problem` when the server refuses; `StoreError.offline`.
-  public func share(_ zone: String, from owner: TestDevice, with guest: TestDevice, as role: Role) async throws {
+  public func share(_ zone: String, from owner: TestDevice, with guest: TestDevice, as role: Role)
+    async throws
+  {
     try await owner.sync()
     let invitation = try await owner.engine.invite(to: zone, role: role)
     _ = try await guest.engine.accept(invitation: invitation.token)
