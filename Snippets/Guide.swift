@@ -26,8 +26,9 @@ func openStore() throws -> Store {
     throw CocoaError(.fileNoSuchFile)
   }
   let schema = try SyncSchema(json: Array(Data(contentsOf: file)))
-  let path = URL.documentsDirectory.appending(path: "groceries.db").path
-  return try Store(path: path, schema: schema)
+  let folder = try FileManager.default.url(
+    for: .applicationSupportDirectory, in: .userDomainMask, appropriateFor: nil, create: true)
+  return try Store(path: folder.appending(path: "groceries.db").path, schema: schema)
 }
 // snippet.end
 
