@@ -6,7 +6,7 @@ QUICK_BUILD = --scratch-path .build/demo --disable-index-store -debug-info-forma
 FORMATTED = $(wildcard Sources Plugins Tests Examples Snippets Package.swift)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-cluster demo-cards test vectors sim sim-soak bench bench-compare conformance faults lint format deb
+.PHONY: help setup demo demo-cluster demo-cards test vectors sim sim-soak bench bench-compare conformance faults docs lint format deb
 
 help: ## show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +66,9 @@ conformance: setup ## hold the REST interface against clients of others: Python,
 
 faults: setup ## break the product on purpose, and see that the simulation notices
 	@Scripts/faults.sh
+
+docs: setup ## write the reference of the public types (DocC) to .build/docs; fails at a warning
+	@Scripts/docs.sh
 
 lint: setup ## check the form of the code, and that the README shows what is compiled
 	@Scripts/readme.sh

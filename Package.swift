@@ -171,6 +171,8 @@ let package = Package(
       dependencies: ["HoldfastCore", "HoldfastHTTP", "HoldfastServer", "HoldfastTesting"],
       swiftSettings: whole),
     .testTarget(
+      name: "GuideTests", dependencies: ["Holdfast", "HoldfastTesting"], swiftSettings: whole),
+    .testTarget(
       name: "HoldfastRecordsTests", dependencies: ["HoldfastCore", "HoldfastRecords", "HoldfastTesting"],
       exclude: ["holdfast.json"], swiftSettings: whole, plugins: ["RecordsPlugin"]),
     .testTarget(

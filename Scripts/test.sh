@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 filter=(--filter "${1:-.}")
-modules=(HoldfastCore HoldfastSQLite HoldfastHTTP HoldfastCurl HoldfastPostgres Holdfast HoldfastServer HoldfastTesting HoldfastRecords Cards Simulation EndToEnd)
+modules=(HoldfastCore HoldfastSQLite HoldfastHTTP HoldfastCurl HoldfastPostgres Holdfast HoldfastServer HoldfastTesting HoldfastRecords Guide Cards Simulation EndToEnd)
 # What is the same whatever store is chosen.
 one_store=(--skip SQLite --skip NodeTests --skip '^HoldfastServerTests\.(CollectionState|Conditional|CrossOrigin|EventHub|Forwarding|Guess|OpenAPI|RestBadInput|WebhookPlan|Wire)')
 # What takes PostgreSQL by itself, whatever store is chosen.

@@ -2,6 +2,12 @@ public import HoldfastCore
 public import HoldfastSQLite
 
 /// Two concurrent edits: a record of the table `conflicts`, which the server makes. See PROTOCOL.md, section 5.1.
+///
+/// ```swift
+/// for conflict in try await store.read({ try $0.conflicts(onlyOpen: true) }) {
+///   try await store.write { try $0.resolve(conflict, taking: .loser) }
+/// }
+/// ```
 public struct Conflict: Record, Hashable {
   /// The name of the table.
   public static let table = "conflicts"

@@ -1,6 +1,12 @@
 public import HoldfastCore
 
 /// One create, update or delete of a change set in quarantine.
+///
+/// ```swift
+/// try await store.resend(refused.number) { operations in
+///   operations[0]["title"] = "Another title"
+/// }
+/// ```
 public struct QuarantinedOperation: Sendable, Hashable {
   /// What it was to do.
   public let kind: HoldfastCore.RecordOperation.Kind

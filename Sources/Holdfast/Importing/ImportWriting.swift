@@ -64,9 +64,11 @@ struct ImportWriting {
     }
     losses += reading.reasons.map { (record, $0) }
     guard let before else {
-      let names = reading.values.map { "\"\($0.name)\"" }
+      let names = ["\"id\""] + reading.values.map { "\"\($0.name)\"" }
+      let columns = names.joined(separator: ", ")
+      let marks = names.map { _ in "?" }.joined(separator: ", ")
       try database.execute(
-        "INSERT INTO \"\(table.name)\" (\((["\"id\""] + names).joined(separator: ", "))) VALUES (?\(String(repeating: ", ?", count: names.count)))",
+        "INSERT INTO \"\(table.name)\" (\(columns)) VALUES (\(marks))",
         [.text(id)] + reading.values.map(\.value))
       return .created
     }
@@ -74,9 +76,9 @@ struct ImportWriting {
       table.index(of: value.name).map { before[$0] } != value.value
     }
     if changed.isEmpty { return .kept }
+    let settings = changed.map { "\"\($0.name)\" = ?" }.joined(separator: ", ")
     try database.execute(
-      "UPDATE \"\(table.name)\" SET \(changed.map { "\"\($0.name)\" = ?" }.joined(separator: ", ")) WHERE \"id\" = ?",
-      changed.map(\.value) + [.text(id)])
+      "UPDATE \"\(table.name)\" SET \(settings) WHERE \"id\" = ?", changed.map(\.value) + [.text(id)])
     return .updated
   }
 

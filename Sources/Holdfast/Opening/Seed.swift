@@ -4,6 +4,11 @@ import HoldfastSQLite
 import HoldfastSystem
 
 /// What became of the seed that a store was opened with.
+///
+/// ```swift
+/// let store = try Store(path: path, schema: schema, seed: Bundle.main.url(forResource: "seed", withExtension: "db"))
+/// if case .ignored(let reason) = store.seeding { print(reason) }
+/// ```
 public enum Seeding: Sendable, Hashable {
   /// No seed was given.
   case none

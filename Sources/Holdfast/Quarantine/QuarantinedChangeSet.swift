@@ -2,6 +2,12 @@ public import HoldfastCore
 import HoldfastSQLite
 
 /// A change set that the server refused for good, whole. See PROTOCOL.md, section 6.6.
+///
+/// ```swift
+/// for refused in try await store.quarantined() {
+///   print(refused.reason, refused.operations.count)
+/// }
+/// ```
 public struct QuarantinedChangeSet: Sendable, Hashable {
   /// Its number in the quarantine.
   public let number: Int64

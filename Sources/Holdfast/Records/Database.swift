@@ -5,6 +5,13 @@ public import HoldfastSQLite
 ///
 /// SQL may name the tables and columns of the schema, and `id`, `zone` and `rev` of every record. It must not begin or end
 /// transactions.
+///
+/// ```swift
+/// try await store.write { db in
+///   try db.insert(GroceryList(id: db.newID(), title: "Groceries"))
+///   try db.update(Item.self, id: milk) { $0.done = true }
+/// }
+/// ```
 public final class Database {
   let local: LocalDatabase
   private let environment: StoreEnvironment

@@ -1,4 +1,8 @@
 /// A place in a list that is in the order of a column of type `position`.
+///
+/// ```swift
+/// try await store.write { try $0.move(Item.self, ids: [milk], to: .after(bread)) }
+/// ```
 public enum Place: Hashable, Sendable {
   /// Before all others.
   case first

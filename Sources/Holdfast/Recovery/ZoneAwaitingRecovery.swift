@@ -1,4 +1,10 @@
 /// A zone that a restored server can't give to this user yet: docs/RESTORING.md, section 7.
+///
+/// ```swift
+/// for zone in try await store.zonesAwaitingRecovery() {
+///   print("\(zone.zone) comes back when its owner has synced.")
+/// }
+/// ```
 public struct ZoneAwaitingRecovery: Sendable, Hashable {
   /// What it waits for.
   public enum Reason: Sendable, Hashable {

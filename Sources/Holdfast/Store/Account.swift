@@ -1,4 +1,10 @@
 /// Whom a database belongs to.
+///
+/// ```swift
+/// if let account = try await store.account() {
+///   print(account.isSignedIn ? account.name : "Sign in as \(account.name)")
+/// }
+/// ```
 public struct Account: Sendable, Hashable {
   /// The id of the user.
   public let user: String

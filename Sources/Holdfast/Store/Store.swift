@@ -7,6 +7,13 @@ import HoldfastSystem
 ///
 /// All of it may be called from any task. Writes run one after another on a queue of their own, reads beside them on
 /// others; several stores, also of several processes, may share one file.
+///
+/// ```swift
+/// let schema = try SyncSchema(json: bytes)  // of holdfast.json
+/// let store = try Store(path: "shopping.db", schema: schema)
+/// try await store.write { try $0.insert(GroceryList(id: $0.newID(), title: "Groceries")) }
+/// let titles = try await store.read { try $0.fetch(String.self, "SELECT title FROM lists") }
+/// ```
 public final class Store: Sendable {
   /// The schema.
   public let schema: SyncSchema

@@ -3,6 +3,11 @@ import HoldfastCore
 import HoldfastSQLite
 
 /// Where time and chance come from. The one place that asks the system for them.
+///
+/// ```swift
+/// let environment = StoreEnvironment(now: { clock.milliseconds }, random: { generator.next() }, sleep: { try await clock.sleep(for: $0) })
+/// let store = try Store(path: path, schema: schema, environment: environment)
+/// ```
 public struct StoreEnvironment: Sendable {
   /// Milliseconds since 1970.
   public let now: @Sendable () -> Int64

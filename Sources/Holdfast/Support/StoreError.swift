@@ -1,4 +1,10 @@
 /// Why the store could not do what it was asked for.
+///
+/// ```swift
+/// do { try await engine.sync() } catch let error as StoreError where error.code == .offline {
+///   print("Offline. The edits stay on this device, and are sent later.")
+/// }
+/// ```
 public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What kind of error it is.
   public struct Code: Hashable, Sendable {

@@ -1,6 +1,12 @@
 import HoldfastCore
 
 /// A membership that somebody has made for this user, who has not accepted it yet.
+///
+/// ```swift
+/// for membership in try await engine.pendingMemberships() {
+///   _ = try await engine.accept(membership: membership.id)
+/// }
+/// ```
 public struct PendingMembership: Sendable, Hashable {
   /// The id of its record in `members`.
   public let id: String
@@ -15,6 +21,10 @@ public struct PendingMembership: Sendable, Hashable {
 }
 
 /// A user of the server, as others see one.
+///
+/// ```swift
+/// if let (user, _) = try await engine.user(named: "bob") { try await engine.block(user: user.id) }
+/// ```
 public struct KnownUser: Sendable, Hashable {
   /// The id, which never changes.
   public let id: String
@@ -23,6 +33,12 @@ public struct KnownUser: Sendable, Hashable {
 }
 
 /// A zone that names another as its group.
+///
+/// ```swift
+/// for grant in try await engine.grants(ofGroup: team.id) where grant.role == .owner {
+///   try await engine.withdraw(grant: grant.id, ofGroup: team.id)
+/// }
+/// ```
 public struct GroupGrant: Sendable, Hashable {
   /// The id of the record in `members` that names the group.
   public let id: String
@@ -33,6 +49,11 @@ public struct GroupGrant: Sendable, Hashable {
 }
 
 /// An invitation to a zone: whoever has its token may become a member.
+///
+/// ```swift
+/// let invitation = try await engine.invite(to: list.id, role: .editor)
+/// show("groceries://accept?token=\(invitation.token)")
+/// ```
 public struct Invitation: Sendable, Hashable {
   /// By which it can be revoked.
   public let id: String

@@ -5,6 +5,12 @@ import HoldfastCore
 ///
 /// `run()` syncs at launch, after local edits, when the server says that something moved, on a timer and after failures, until it is cancelled. `sync()` syncs once by hand, also
 /// without `run()`. Several engines, also of several processes, may work on one file; the protocol makes that safe.
+///
+/// ```swift
+/// let engine = SyncEngine(store: store, server: server, app: "groceries 1.0")
+/// try await engine.signIn(name: "ann", password: password, device: "Ann's phone")
+/// Task { await engine.run() }
+/// ```
 public actor SyncEngine {
   let store: Store
   let transport: any Transport

@@ -1,6 +1,12 @@
 import HoldfastCore
 
 /// What the sync engine is about, for an app to show.
+///
+/// ```swift
+/// for await state in await engine.states {
+///   if case .downloading(let done, let total) = state { print("\(done) of \(total)") }
+/// }
+/// ```
 public enum SyncState: Sendable, Hashable {
   /// Everything is sent and everything is here, as of the last answer.
   case idle

@@ -1,4 +1,9 @@
 /// What one sync did.
+///
+/// ```swift
+/// let summary = try await engine.sync()
+/// print("\(summary.sent) sent, \(summary.received) received")
+/// ```
 public struct SyncSummary: Sendable, Hashable {
   /// Operations that the server has dealt with.
   public var sent = 0

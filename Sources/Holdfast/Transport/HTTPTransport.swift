@@ -10,6 +10,10 @@ import HoldfastCore
 /// HTTP to a server: libcurl on Linux, URLSession elsewhere.
 ///
 /// No redirect is followed on Linux. There the environment's `SSL_CERT_FILE` names the authorities to trust in place of the system's.
+///
+/// ```swift
+/// let engine = SyncEngine(store: store, transport: HTTPTransport(server: server, idleTimeout: .seconds(10)))
+/// ```
 public final class HTTPTransport: EventTransport {
   private let server: URL
   #if os(Linux) && !HOLDFAST_STANDINS

@@ -1,6 +1,16 @@
 public import HoldfastCore
 
 /// A request to the server.
+///
+/// ```swift
+/// struct Loud: Transport {
+///   let http: HTTPTransport
+///   func send(_ request: TransportRequest) async throws -> TransportAnswer {
+///     print(request.method, request.path)
+///     return try await http.send(request)
+///   }
+/// }
+/// ```
 public struct TransportRequest: Sendable {
   /// The HTTP method.
   public let method: String
@@ -26,6 +36,11 @@ public struct TransportRequest: Sendable {
 }
 
 /// The server's answer.
+///
+/// ```swift
+/// let answer = try await http.send(TransportRequest(method: "GET", path: "v1/zones", token: token))
+/// print(answer.status, answer.body.count)
+/// ```
 public struct TransportAnswer: Sendable {
   /// The HTTP status.
   public let status: Int
@@ -46,6 +61,15 @@ public struct TransportAnswer: Sendable {
 }
 
 /// The way to the server.
+///
+/// ```swift
+/// struct Offline: Transport {
+///   func send(_ request: TransportRequest) async throws -> TransportAnswer {
+///     throw StoreError(.offline, "Switched off in the settings.")
+///   }
+/// }
+/// let engine = SyncEngine(store: store, transport: Offline())
+/// ```
 public protocol Transport: Sendable {
   /// Sends a request and waits for its whole answer.
   ///
@@ -54,6 +78,11 @@ public protocol Transport: Sendable {
 }
 
 /// A way to the server that carries streams of events too.
+///
+/// ```swift
+/// let http: any EventTransport = HTTPTransport(server: server)
+/// for try await bytes in http.events(token: token, lastEventID: nil) { print(bytes.count) }
+/// ```
 public protocol EventTransport: Transport {
   /// Opens the stream of `GET /v1/events`. It is closed when nobody reads it any more.
   ///
@@ -66,6 +95,12 @@ public protocol EventTransport: Transport {
 }
 
 /// A request for a stream of events got another answer.
+///
+/// ```swift
+/// do { for try await _ in http.events(token: token, lastEventID: nil) {} } catch let refusal as EventStreamRefusal {
+///   print(refusal.status, refusal.retryAfter ?? 0)
+/// }
+/// ```
 public struct EventStreamRefusal: Error, Sendable, Hashable {
   /// The HTTP status.
   public let status: Int

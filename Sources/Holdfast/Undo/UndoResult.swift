@@ -1,6 +1,11 @@
 public import HoldfastCore
 
 /// What came of an undo.
+///
+/// ```swift
+/// let result = try await store.undo()
+/// for left in result.left { print(left.change.table, left.reason) }
+/// ```
 public struct UndoResult: Sendable, Hashable {
   /// Why something stays as it is.
   public enum Reason: Sendable, Hashable {

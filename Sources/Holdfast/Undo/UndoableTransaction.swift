@@ -1,6 +1,10 @@
 public import HoldfastCore
 
 /// A transaction of this device that can be undone.
+///
+/// ```swift
+/// if let last = try await store.undoable(limit: 1).first { try await store.undo(last.number) }
+/// ```
 public struct UndoableTransaction: Sendable, Hashable {
   /// So many records of one table to which the same was done.
   public struct Count: Sendable, Hashable {
