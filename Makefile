@@ -26,7 +26,7 @@ demo-cluster: setup ## three nodes on PostgreSQL, 200 devices, kills and restart
 	HOLDFAST_BIN=$(RELEASE_BIN) Scripts/demo-cluster.sh
 
 test: lint ## run all tests, on SQLite and on PostgreSQL; FILTER=NAME runs those with the name
-	@Scripts/setup.sh pgbouncer nginx haproxy
+	@Scripts/setup.sh pgbouncer nginx haproxy nodejs chromium
 	@Scripts/test.sh $(FILTER)
 
 vectors: setup ## write Tests/Vectors again, with which clients in other languages are tested

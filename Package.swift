@@ -80,7 +80,8 @@ let package = Package(
     .target(
       name: "HoldfastServer",
       dependencies: [
-        "HoldfastCore", "HoldfastConcurrency", "CWebClient", "HoldfastService", "HoldfastSQLite", "HoldfastSQLiteStore",
+        "HoldfastCore", "HoldfastConcurrency", "CWebClient", "HoldfastService", "HoldfastSQLite",
+        "HoldfastSQLiteStore",
         "HoldfastPostgres", "HoldfastPostgresStore", "HoldfastHTTP", "CSodium", "CZstd", "COpenSSL",
       ],
       swiftSettings: strict),

@@ -23,7 +23,8 @@ enum SessionCookie {
     let pairs = field.split(separator: ";").map { $0.drop { $0 == " " } }
     guard let pair = pairs.first(where: { $0.hasPrefix(prefix) }) else { throw Problem(.tokenMissing) }
     guard isUsed(by: request) else {
-      throw Problem(.tokenMissing, "Send Holdfast-Session: cookie with each request that relies on the cookie.")
+      throw Problem(
+        .tokenMissing, "Send Holdfast-Session: cookie with each request that relies on the cookie.")
     }
     guard isOfOwnOrigin(request) else {
       throw Problem(.tokenMissing, "The cookie is valid for pages of the server's own origin only.")
@@ -67,9 +68,12 @@ enum SessionCookie {
 
   private static func cookie(_ token: String, _ lifetime: Int, _ request: HTTPRequest) -> String {
     // Browsers name the origin of each request that makes a session.
-    let isSecure = [request.headers["Origin"]?.hasPrefix("https:"), request.headers["X-Forwarded-Proto"] == "https"]
-      .contains(true)
-    return "\(name)=\(token); Path=/v1; Max-Age=\(lifetime); HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")"
+    let isSecure = [
+      request.headers["Origin"]?.hasPrefix("https:"), request.headers["X-Forwarded-Proto"] == "https",
+    ]
+    .contains(true)
+    return
+      "\(name)=\(token); Path=/v1; Max-Age=\(lifetime); HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")"
   }
 }
 
