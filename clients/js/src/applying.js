@@ -154,7 +154,7 @@ class Applying {
   removeDeleted() {
     for (const { table, id, zone, rev } of this.deleted) {
       const server = this.draft.serverRecord(table, id);
-      if (!server || !(server.zone === zone || server.rev === 0) || server.rev > rev) continue;
+      if (!server || !(isIn(server, zone) || server.rev === 0) || server.rev > rev) continue;
       this.histories.rebase(table, id, null);
     }
   }
@@ -162,7 +162,7 @@ class Applying {
   /** After a zone came from its beginning: notes for removal the server's records that did not come. */
   removeUnseen(session) {
     const notes = (table, record) => {
-      if (!record || record.zone !== session.zone || session.seen.has(`${table.name}/${record.id}`)) return;
+      if (!record || !isIn(record, session.zone) || session.seen.has(`${table.name}/${record.id}`)) return;
       if (session.isRestored && record.rev > 0 && !this.isDeletedHere(table.name, record.id)) this.noteLost(table, record, null);
       this.deleted.push({ table: table.name, id: record.id, zone: session.zone, rev: Infinity });
     };
@@ -241,6 +241,11 @@ class Applying {
       return zone.reset?.until == null && this.zones.pages(name).length > 0;
     });
   }
+}
+
+/** Whether a copy is in a zone, as far as is known. */
+function isIn(record, zone) {
+  return record.zone === zone || record.movedFrom === zone;
 }
 
 /** Removes the records of a zone. */

@@ -106,10 +106,16 @@ export class Histories {
       const done = dirty.steps.filter((step) => sets.has(step.set));
       if (done.length === 0) continue;
       if (done.some((step) => step.kind === "create")) created.push(dirty);
-      const server = replay(this.schema.table(dirty.table), dirty.server, done);
+      const server = this.moved(dirty.server, replay(this.schema.table(dirty.table), dirty.server, done));
       this.keep({ ...dirty, server, steps: dirty.steps.filter((step) => !sets.has(step.set)) });
     }
     return created;
+  }
+
+  /** What a confirmed edit has moved may still be in its zone of before for the server: the move may have lost. */
+  moved(before, after) {
+    if (!before || !after || before.zone === after.zone) return after;
+    return { ...after, movedFrom: before.movedFrom ?? before.zone };
   }
 
   // References. docs/PROTOCOL.md, section 6.3, step 6.
