@@ -10,6 +10,7 @@
 // | `quarantine` | padded number | a refused change set |
 // | `zones` | zone | see zones.js |
 // | `pages` | zone, number | the changes of a part whose zone is not whole |
+// | `recovered` | depth of the table, padded number | a record that a restored server has lost |
 // | `undo` | padded number | how a transaction of this device changed records |
 // | `local` | `device` | the session, the clock, the numbers |
 
