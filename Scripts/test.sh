@@ -86,7 +86,7 @@ simulate() {
 javascript() {
   local start=$SECONDS output code=0
   output=$(mktemp -p "$folder")
-  HOLDFAST_BIN=$PWD/.build/debug node --test --test-reporter=tap --test-concurrency=1 ${1:+--test-name-pattern="$1"} \
+  HOLDFAST_BIN=$PWD/.build/debug node --test --test-reporter=tap --test-concurrency=2 --test-timeout=300000 ${1:+--test-name-pattern="$1"} \
     clients/js/test/*.test.js >"$output" 2>&1 || code=$?
   cat "$output"
   result 'JavaScript client' "$(sed -n 's/^# pass //p' "$output")" "$(sed -n 's/^# fail //p' "$output")" "$((SECONDS - start))" "$code"
