@@ -148,7 +148,7 @@ class Applying {
     const here = this.draft.serverRecord(table.name, change.id);
     // A page that waited is older than what another zone has brought since.
     if (here && here.zone !== session.zone && here.rev > change.rev && !this.zones.get(here.zone)?.resync) return;
-    const columns = columnsOf(table, change.columns, this.answer.renamed);
+    const columns = columnsOf(this.schema, table, change, this.answer.renamed);
     const record = { id: change.id, zone: session.zone, rev: change.rev, columns };
     if (session.isRestored && here && here.zone === session.zone && here.rev > change.rev) this.noteLost(table, here, session);
     if (this.draft.dirty(table.name, change.id)) this.histories.rebase(table.name, change.id, record);
