@@ -12,6 +12,7 @@
 // | moved | zone | the record moves with the one above it, likewise |
 
 import { combined, combines } from "./merge.js";
+import { forgetSets } from "./undo.js";
 
 /** Takes steps from a record, or from null. */
 export function replay(table, record, steps) {
@@ -89,6 +90,7 @@ export class Histories {
 
   /** Rolls change sets back, all at once. @param sets their keys. */
   rollBack(sets) {
+    forgetSets(this.draft, sets);
     for (const dirty of this.dirty()) {
       const steps = dirty.steps.filter((step) => !sets.has(step.set));
       if (steps.length < dirty.steps.length) this.keep({ ...dirty, steps });

@@ -147,3 +147,39 @@ test("a public zone is here while it is followed", async (t) => {
   await writer.sync();
   assert.equal(writer.store.zones().some(({ zone }) => zone === "catalogue"), true);
 });
+
+test("an undo leaves what somebody else has changed since, and what others rely on", async (t) => {
+  const server = await Server.start(t);
+  const phone = await Device.signUp("ada", { server });
+  const list = await phone.makeList("Groceries", "Milk", "Bread");
+  await phone.sync();
+  const laptop = await Device.signIn("ada", { server });
+  await laptop.sync();
+  const [milk, bread] = [phone.item("Milk").id, phone.item("Bread").id];
+  await phone.write((db) => {
+    db.update("items", milk, { note: "organic", tags: ["cold"] });
+    db.increment("items", milk, "amount", 4);
+    db.update("items", bread, { note: "rye" });
+  });
+  await phone.sync();
+  await laptop.sync();
+  await laptop.write((db) => {
+    db.increment("items", milk, "amount", 2);
+    db.update("items", milk, { tags: ["cold", "dairy"] });
+    db.update("items", bread, { done: true });
+    db.delete("items", bread);
+  });
+  await laptop.sync();
+  await phone.sync();
+  // The counter and the set are reversed by what was added; the bread is gone.
+  assert.deepEqual(await phone.store.undo(), { changed: 1, kept: 1 });
+  const item = phone.store.get("items", milk);
+  assert.deepEqual([item.amount, item.tags, item.note], [3, ["dairy"], null]);
+  // The list is in use by now.
+  await laptop.write((db) => db.insert("items", { list_id: list, title: "Tea", position: db.positions("items", 1, "last", { parent: list })[0] }));
+  await expectAgreement(phone, laptop);
+  const { kept } = await phone.store.undo();
+  assert.ok(kept > 0);
+  assert.equal(phone.store.get("lists", list).title, "Groceries");
+  await expectAgreement(phone, laptop);
+});

@@ -132,6 +132,10 @@ test("a refused change set waits in quarantine, and those behind it go on (I3, I
   assert.deepEqual(bob.titles(own), ["Tea"]);
   const [refused] = bob.store.quarantined();
   assert.equal(refused.problem.code, "role-insufficient");
+  // What was rolled back can't be undone once more: the list is the last transaction of this device.
+  assert.deepEqual(await bob.store.undo(), { changed: 2, kept: 0 });
+  assert.deepEqual(bob.store.undoable, { undo: false, redo: true });
+  await bob.store.redo();
   assert.deepEqual(refused.operations[0].columns, { title: "Beer" });
   // The refusal is acknowledged, and does not come again.
   await bob.sync();
