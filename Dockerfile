@@ -11,6 +11,7 @@ COPY Plugins Plugins
 COPY Examples Examples
 COPY Snippets Snippets
 COPY Tests Tests
+COPY clients clients
 RUN swift build -c release --product holdfast --static-swift-stdlib \
   && install -D "$(swift build -c release --show-bin-path --static-swift-stdlib)/holdfast" /out/holdfast
 

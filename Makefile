@@ -31,7 +31,7 @@ demo-cards: setup ## flash cards: a shipped catalogue, two people offline, a con
 	HOLDFAST_BIN=.build/demo/debug Examples/Cards/demo.sh
 
 test: lint ## run all tests, on SQLite and on PostgreSQL; FILTER=NAME runs those with the name
-	@Scripts/setup.sh pgbouncer nginx haproxy
+	@Scripts/setup.sh pgbouncer nginx haproxy nodejs chromium
 	@Scripts/test.sh $(FILTER)
 
 vectors: setup ## write Tests/Vectors again, with which clients in other languages are tested

@@ -82,6 +82,17 @@ simulate() {
   say_again "$output" '^(seed .* breaks| +I[0-9]+: |.* BROKEN$|Again: )|error: '
 }
 
+# Runs the tests of the JavaScript client, in Node and in Chromium. They start the programs that were built.
+javascript() {
+  local start=$SECONDS output code=0
+  output=$(mktemp -p "$folder")
+  HOLDFAST_BIN=$PWD/.build/debug node --test --test-reporter=tap --test-concurrency=2 --test-timeout=300000 ${1:+--test-name-pattern="$1"} \
+    clients/js/test/*.test.js >"$output" 2>&1 || code=$?
+  cat "$output"
+  result 'JavaScript client' "$(sed -n 's/^# pass //p' "$output")" "$(sed -n 's/^# fail //p' "$output")" "$((SECONDS - start))" "$code"
+  say_again "$output" '^ *not ok '
+}
+
 # Three lanes of about the same length: with more, the tests wait for two processors.
 first_lane() {
   for module in "${modules[@]}"; do
@@ -103,6 +114,7 @@ third_lane() {
     simulate --minutes 0.5
     simulate --postgres "$(Scripts/postgres.sh start "$postgres")" --seeds 5
   fi
+  javascript "${2:-}"
   HOLDFAST_TEST_STORE=postgres run 'on PostgreSQL' EndToEnd "${one_store[@]}" "${once[@]}"
   HOLDFAST_TEST_STORE=postgres HOLDFAST_TEST_POSTGRES_POOLER=yes \
     run 'on PostgreSQL through PgBouncer' EndToEnd "${one_store[@]}" "${once[@]}" "${quick[@]}"
@@ -114,7 +126,7 @@ swift build --build-tests --disable-index-store -debug-info-format none
 Scripts/typecheck-apps.sh
 set -m
 for lane in first_lane second_lane third_lane; do
-  "$lane" $# &
+  "$lane" $# "${1:-}" &
   lanes+=($!)
 done
 status=0

@@ -8,8 +8,6 @@ export class Items {
     this.list = list;
     this.rows = new Map();
     this.element = make("ol", { className: "items", "aria-label": "Items" });
-    this.element.addEventListener("dragover", (event) => this.dragOver(event));
-    this.element.addEventListener("drop", (event) => event.preventDefault());
   }
 
   update(items) {
@@ -39,18 +37,43 @@ export class Items {
     say(`${row.title.value}: place ${index + 1} of ${ids.length}`);
   }
 
-  dragOver(event) {
-    if (!this.dragged) return;
-    event.preventDefault();
-    const rows = [...this.element.children].filter((row) => row !== this.dragged.element);
-    const next = rows.find((row) => event.clientY < row.getBoundingClientRect().top + row.offsetHeight / 2);
-    if (this.dragged.element.nextElementSibling !== (next ?? null)) this.element.insertBefore(this.dragged.element, next ?? null);
+  /** Drags a row by its handle, with a mouse, a pen or a finger. */
+  drag(row, { target, pointerId }) {
+    const controller = new AbortController();
+    const { signal } = controller;
+    this.dragged = row;
+    row.element.classList.add("dragged");
+    target.setPointerCapture(pointerId);
+    target.addEventListener("pointermove", ({ clientY }) => {
+      const rows = [...this.element.children].filter((other) => other !== row.element);
+      this.place(row.element, rows.find((other) => clientY < other.getBoundingClientRect().top + other.offsetHeight / 2) ?? null);
+    }, { signal });
+    const end = (isDropped) => {
+      controller.abort();
+      row.element.classList.remove("dragged");
+      this.dropped(row, isDropped);
+    };
+    target.addEventListener("pointerup", () => end(true), { signal });
+    target.addEventListener("pointercancel", () => end(false), { signal });
+  }
+
+  /** Brings a row before another, or to the end, by moving those between: the row itself stays in the page, and keeps the pointer. */
+  place(row, next) {
+    const rows = [...this.element.children];
+    const [from, to] = [rows.indexOf(row), next ? rows.indexOf(next) : rows.length];
+    const behind = row.nextElementSibling;
+    if (to < from) for (const other of rows.slice(to, from)) this.element.insertBefore(other, behind);
+    else for (const other of rows.slice(from + 1, to)) this.element.insertBefore(other, row);
   }
 
   /** Keeps the place to which a row was dragged. */
-  async dropped(row) {
+  async dropped(row, isDropped) {
+    const ids = store.reader().list("items", this.list).map((item) => item.id);
     const next = row.element.nextElementSibling?.dataset.id;
-    await write((db) => db.move("items", [row.id], next ? { before: next } : "last"));
+    const isElsewhere = ids[ids.indexOf(row.id) + 1] !== next;
+    if (isDropped && isElsewhere && ids.includes(row.id)) {
+      await write((db) => db.move("items", [row.id], next ? { before: next } : "last"));
+    }
     this.dragged = null;
     this.update(store.reader().list("items", this.list));
   }
@@ -82,24 +105,14 @@ class Row {
     this.items = items;
     this.id = id;
     this.handle = make("button", {
-      type: "button", className: "handle", textContent: "⠿", title: "Drag, or press the arrow keys", draggable: true,
+      type: "button", className: "handle", textContent: "⠿", title: "Drag, or press the arrow keys",
       onkeydown: (event) => {
         const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
         if (!by) return;
         event.preventDefault();
         items.shift(id, by);
       },
-      ondragstart: (event) => {
-        items.dragged = this;
-        event.dataTransfer.effectAllowed = "move";
-        event.dataTransfer.setData("text/plain", this.title.value);
-        event.dataTransfer.setDragImage(this.element, 12, 12);
-        this.element.classList.add("dragged");
-      },
-      ondragend: () => {
-        this.element.classList.remove("dragged");
-        items.dropped(this);
-      },
+      onpointerdown: (event) => { if (event.button === 0 && !items.dragged) items.drag(this, event); },
     });
     this.done = make("input", { type: "checkbox", onchange: () => write((db) => db.update("items", id, { done: this.done.checked })) });
     this.title = make("textarea", {

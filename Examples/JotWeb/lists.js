@@ -40,10 +40,11 @@ function update() {
   element("lists").replaceChildren(...lists.map((list) => {
     const open = db.all("items", { where: { list_id: list.id, done: false } }).length;
     const members = db.all("members", { where: { zone: list.id } }).length;
-    return make("li", {}, make("a", { href: `#${list.id}`, "aria-current": list.id === id ? "page" : undefined },
+    const words = [list.title, members > 1 ? `shared by ${members}` : null, `${open} to do`].filter(Boolean).join(", ");
+    return make("li", {}, make("a", { href: `#${list.id}`, "aria-label": words, "aria-current": list.id === id ? "page" : undefined },
       make("span", { textContent: list.title }),
-      members > 1 ? make("span", { className: "shared", role: "img", "aria-label": "shared", title: `Shared by ${members}`, textContent: "⚭" }) : null,
-      make("span", { className: "count", textContent: open || "", "aria-label": `${open} to do` })));
+      members > 1 ? make("span", { className: "shared", title: `Shared by ${members}`, textContent: "⚭" }) : null,
+      make("span", { className: "count", textContent: open || "" })));
   }));
   if (!list) {
     shown = null;

@@ -3,7 +3,7 @@
 const files = [
   "/", "/jot.css", "/jot.js", "/page.js", "/lists.js", "/items.js", "/dialogs.js", "/manifest.webmanifest", "/icon.svg", "/v1/schema", "/client/index.js",
   ...["answer", "applying", "browser", "bytes", "engine", "event-parser", "event-stream", "history", "identifiers", "indexeddb-storage", "json", "memory-storage",
-    "merge", "operations", "position", "quarantine", "reading", "requests", "schema", "sessions", "state", "store", "sync-machine", "tabs",
+    "merge", "operations", "position", "quarantine", "reading", "recovery", "requests", "schema", "sessions", "state", "store", "sync-machine", "tabs",
     "text-difference", "text-merge", "time", "transaction", "transport", "undo", "values", "zones"].map((name) => `/client/src/${name}.js`),
 ];
 

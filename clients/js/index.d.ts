@@ -1,0 +1,236 @@
+// Types of the client. docs/WEB.md describes it.
+
+/** A value of a column: JSON columns have any JSON, integers beyond 2^53 are BigInt. */
+export type Value = null | boolean | number | bigint | string | Date | unknown[] | { [name: string]: unknown };
+
+/** A record, with its columns beside `id`, `zone` and `rev` (0: not confirmed yet). */
+export type Row = { id: string; zone: string | null; rev: number } & { [column: string]: any };
+
+/** Where records go in an ordered list. */
+export type Place = "first" | "last" | { before: string } | { after: string };
+
+/** Reads records as they are at one moment. What it gives is the caller's own. */
+export interface Reader {
+  get(table: string, id: string): Row | undefined;
+  /** @param options `where`: values that columns must have; `order`: names of columns, ids decide between equal ones. */
+  all(table: string, options?: { where?: { [column: string]: Value }; order?: string[] }): Row[];
+  /** The records of an ordered list. @param parent the record that they refer to, or null. */
+  list(table: string, parent: string | null, position?: string): Row[];
+  /** The columns that are changed here and not confirmed. */
+  unsent(table: string, id: string): string[];
+}
+
+/** Reads and writes; valid while the function of `write` runs. */
+export interface Transaction extends Reader {
+  /** Creates a record; makes an id where none is given. A new member needs `zone`. */
+  insert(table: string, values: { id?: string; zone?: string; [column: string]: Value | undefined }): string;
+  /** @param base what the person saw before: texts, sets and counters that changed meanwhile are merged. */
+  update(table: string, id: string, values: { [column: string]: Value }, base?: { [column: string]: Value }): void;
+  /** Deletes a record, and what is below it as its references say. */
+  delete(table: string, id: string): void;
+  increment(table: string, id: string, column: string, amount?: number | bigint): void;
+  /** Moves records within their list, or to that of another parent. */
+  move(table: string, ids: string[], place: Place, options?: { parent?: string; position?: string }): void;
+  /** Positions for new records. */
+  positions(table: string, count: number, place: Place, options?: { parent?: string | null; position?: string }): string[];
+  /** Closes a conflict. */
+  resolve(conflict: string, choice: "winner" | "loser" | { value: Value }): void;
+  resend(number: number, amend?: (operations: Operation[]) => void): void;
+  discard(number: number): void;
+}
+
+/** An operation of a refused change set. */
+export interface Operation {
+  op: "create" | "update" | "delete";
+  table: string;
+  id: string;
+  columns: { [column: string]: any };
+  base: { [column: string]: any };
+  zone: string | null;
+}
+
+/** A problem of docs/PROTOCOL.md, section 10. */
+export interface Problem {
+  code: string;
+  status: number;
+  title?: string;
+  detail?: string;
+  [member: string]: unknown;
+}
+
+/** A refused change set. `because` is the number of the set without which it could not be applied. */
+export interface QuarantinedChangeSet {
+  number: number;
+  at: number;
+  problem: Problem;
+  operation: number;
+  operations: Operation[];
+  because: number | null;
+}
+
+/** A change of a stored entry; an entry that is undefined goes. */
+export type Change = [store: string, key: string, entry: unknown];
+
+/** Where a store keeps its entries. */
+export interface Storage {
+  open(): Promise<void>;
+  close(): Promise<void>;
+  load(): Promise<{ version: number; entries: Change[] }>;
+  /** Null when the version is too long ago. */
+  changesSince(version: number): Promise<{ version: number; changes: Change[] } | null>;
+  /** Keeps changes on top of a version, durably; false when another commit came first. */
+  commit(version: number, changes: Change[]): Promise<boolean>;
+  erase(): Promise<unknown>;
+}
+
+/** Keeps entries in memory. */
+export class MemoryStorage implements Storage {
+  open(): Promise<void>;
+  close(): Promise<void>;
+  load(): Promise<{ version: number; entries: Change[] }>;
+  changesSince(version: number): Promise<{ version: number; changes: Change[] } | null>;
+  commit(version: number, changes: Change[]): Promise<boolean>;
+  erase(): Promise<void>;
+}
+
+/** Keeps entries in IndexedDB, with `durability: "strict"`. */
+export class IndexedDBStorage implements Storage {
+  constructor(name: string, factory?: IDBFactory);
+  onReplaced: () => void;
+  open(): Promise<void>;
+  close(): Promise<void>;
+  load(): Promise<{ version: number; entries: Change[] }>;
+  changesSince(version: number): Promise<{ version: number; changes: Change[] } | null>;
+  commit(version: number, changes: Change[]): Promise<boolean>;
+  erase(): Promise<unknown>;
+}
+
+/** The clock and the randomness. `random` gives 0 up to, but not including, 1; `random64` 64 random bits. */
+export interface Environment {
+  now(): number;
+  random(): number;
+  random64(): bigint;
+}
+
+/** The content of holdfast.json. */
+export class Schema {
+  constructor(json: string | object);
+  readonly name: string;
+  readonly version: number;
+}
+
+/** A device's store. */
+export class Store {
+  static open(options: { storage: Storage; schema: string | object | Schema; environment?: Environment }): Promise<Store>;
+  readonly schema: Schema;
+  readonly account: { user: string | null; name: string | null; device: string | null; isSignedIn: boolean };
+  /** How many operations are not confirmed. */
+  readonly waitingOperations: number;
+  readonly undoable: { undo: boolean; redo: boolean };
+  /** Called after each commit: `"written"` by this store's app, `"committed"` by its engine, `"read"` of another tab's. */
+  readonly observers: Set<(kind: "written" | "committed" | "read") => void>;
+  close(): Promise<void>;
+  reader(): Reader;
+  get(table: string, id: string): Row | undefined;
+  all(table: string, options?: { where?: { [column: string]: Value }; order?: string[] }): Row[];
+  /** Calls the listener now and after each change. Gives a function that ends it. */
+  live<Result>(read: (db: Reader) => Result, listener: (result: Result) => void, options?: { tables?: string[] }): () => void;
+  /** Runs a transaction, perhaps more than once. Resolves when it is durably stored. */
+  write<Result>(body: (db: Transaction) => Result): Promise<Result>;
+  undo(): Promise<{ changed: number; kept: number } | null>;
+  redo(): Promise<{ changed: number; kept: number } | null>;
+  quarantined(): QuarantinedChangeSet[];
+  resend(number: number, amend?: (operations: Operation[]) => void): Promise<void>;
+  discard(number: number): Promise<void>;
+  zones(): { zone: string; role: string; isWhole: boolean }[];
+  /** Begins or ends to follow a public zone. */
+  follow(zone: string, isFollowed?: boolean): Promise<void>;
+  /** Takes what other tabs have committed. */
+  catchUp(): Promise<void>;
+}
+
+/** What a session says in a request. */
+export interface SessionFields {
+  token?: string | null;
+  usesCookie?: boolean;
+}
+
+/** The way to a server. */
+export interface Transport {
+  request(request: { method: string; path: string; body?: string; session?: SessionFields }): Promise<{ status: number; body: string; retryAfter: number }>;
+  stream(request: {
+    path: string; session: SessionFields; lastEventID?: string; signal: AbortSignal; onText: (text: string) => void;
+  }): Promise<{ status: number; retryAfter: number }>;
+}
+
+/** Sends requests by `fetch`. */
+export class FetchTransport implements Transport {
+  constructor(server?: string, options?: { fetch?: typeof fetch; timers?: Timers });
+  request(request: { method: string; path: string; body?: string; session?: SessionFields }): Promise<{ status: number; body: string; retryAfter: number }>;
+  stream(request: {
+    path: string; session: SessionFields; lastEventID?: string; signal: AbortSignal; onText: (text: string) => void;
+  }): Promise<{ status: number; retryAfter: number }>;
+}
+
+export interface Timers {
+  setTimeout(body: () => void, milliseconds: number): any;
+  clearTimeout(timer: any): void;
+}
+
+export interface Status {
+  state: "signedOut" | "idle" | "syncing" | "offline";
+  reason?: string;
+}
+
+/** Keeps a store and a server in step. */
+export class SyncEngine {
+  constructor(options: { store: Store; transport: Transport; app?: string; usesCookie?: boolean; streams?: boolean; timers?: Timers });
+  readonly status: Status;
+  start(): void;
+  stop(): void;
+  /** Syncs until nothing is left. Rejects with a SyncError when that is not possible now. */
+  sync(): Promise<void>;
+  /** The network is there again. */
+  reachable(): void;
+  onStatus(listener: (status: Status) => void): () => void;
+  signUp(name: string, password: string, device?: string): Promise<void>;
+  signIn(name: string, password: string, device?: string): Promise<void>;
+  signInWithToken(token: string, device?: string): Promise<void>;
+  signOut(options?: { erases?: boolean; force?: boolean }): Promise<void>;
+  /** Any other request of the protocol. Rejects with a ServerError or a SyncError. */
+  request(method: string, path: string, body?: object): Promise<any>;
+}
+
+/** Binds a store and its engine to the other tabs. */
+export class Tabs {
+  constructor(name: string, store: Store, engine: SyncEngine, browser?: { locks: LockManager; BroadcastChannel: typeof BroadcastChannel });
+  readonly isLeader: boolean;
+  start(): void;
+  stop(): void;
+  /** Syncs, in this tab or in the one that leads. */
+  sync(): Promise<void>;
+}
+
+/** Opens the store of a page, and starts to sync. */
+export function openBrowserStore(options: {
+  name: string; schema: string | object | Schema; server?: string; app?: string; usesCookie?: boolean;
+}): Promise<{ store: Store; engine: SyncEngine; tabs: Tabs }>;
+
+/** The id that everybody makes of the same names. */
+export function derivedIdentifier(names: string[]): string;
+
+/** A rule of the schema that a write breaks. */
+export class WriteError extends Error {
+  readonly code: string;
+}
+
+/** The server refused a request. */
+export class ServerError extends Error {
+  readonly code: string;
+  readonly problem: Problem;
+}
+
+/** The server can't be reached (`offline`), or nobody is signed in (`signed-out`). */
+export class SyncError extends Error {
+  readonly code: "offline" | "signed-out";
+}

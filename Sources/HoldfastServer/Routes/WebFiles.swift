@@ -20,23 +20,19 @@ struct WebFiles: Sendable {
     "txt": "text/plain; charset=utf-8", "wasm": "application/wasm",
   ]
 
-  private let folder: String?
-  private let client: TextMap<HTTPResponse>
-
-  /// - Parameter folder: that of the app; nil for none.
-  init(folder: String? = nil) {
-    self.folder = folder
+  /// The client's files, by their paths below `/client/`.
+  static let client: TextMap<HTTPResponse> = {
     var client: TextMap<HTTPResponse> = [:]
     for index in 0..<web_client_file_count() {
       let file = web_client_file(index)
       let path = String(cString: file.path)
-      client[path] = Self.response(Array(UnsafeBufferPointer(start: file.bytes, count: file.count)), path)
+      client[path] = response(Array(UnsafeBufferPointer(start: file.bytes, count: file.count)), path)
     }
-    self.client = client
-  }
+    return client
+  }()
 
-  /// The paths of the client's files, below `/client/`.
-  var clientPaths: [String] { client.keys.sorted() }
+  /// The folder of the app; nil for none.
+  var folder: String?
 
   /// Whether a path may be that of a file, without a look at the folder.
   func mayAnswer(_ request: HTTPRequest) -> Bool {
@@ -68,7 +64,7 @@ struct WebFiles: Sendable {
   }
 
   private func file(_ parts: [String]) -> HTTPResponse? {
-    if parts.first == "client" { return client[parts.dropFirst().joined(separator: "/")] }
+    if parts.first == "client" { return Self.client[parts.dropFirst().joined(separator: "/")] }
     guard let folder, let file = HTTPFile(path: folder + "/" + parts.joined(separator: "/")),
       file.size <= Self.sizeLimit
     else { return nil }

@@ -59,6 +59,9 @@ static const unsigned char src_quarantine_js[] = {
 static const unsigned char src_reading_js[] = {
 #embed "../src/reading.js"
 };
+static const unsigned char src_recovery_js[] = {
+#embed "../src/recovery.js"
+};
 static const unsigned char src_requests_js[] = {
 #embed "../src/requests.js"
 };
@@ -124,6 +127,7 @@ static const struct web_client_file files[] = {
   {"src/position.js", src_position_js, sizeof src_position_js},
   {"src/quarantine.js", src_quarantine_js, sizeof src_quarantine_js},
   {"src/reading.js", src_reading_js, sizeof src_reading_js},
+  {"src/recovery.js", src_recovery_js, sizeof src_recovery_js},
   {"src/requests.js", src_requests_js, sizeof src_requests_js},
   {"src/schema.js", src_schema_js, sizeof src_schema_js},
   {"src/sessions.js", src_sessions_js, sizeof src_sessions_js},

@@ -27,22 +27,29 @@ export function parseAnswer(body) {
 }
 
 /** The columns of a change, in the kept form; a column that this schema lacks is left out, one that did not come has its default. */
-export function columnsOf(table, text, renamed) {
-  const raw = parse(text, { isRaw: (path) => path.length === 1 });
+export function columnsOf(schema, table, change, renamed) {
+  const raw = parse(change.columns, { isRaw: (path) => path.length === 1 });
   const columns = {};
   for (const column of table.columns.values()) columns[column.name] = column.default;
   for (const [name, value] of raw) {
-    const column = table.column(name) ?? table.columns.get(formerOf(table, name, renamed));
+    const column = columnOf(table, change.table, name, renamed);
     if (!column) continue;
     columns[column.name] = fromWire(column, column.type === "json" ? value : parse(value.text));
   }
-  return columns;
+  return table.name === "conflicts" ? namedHere(schema, columns, renamed) : columns;
 }
 
-/** The name that a column has here, of one that the server has renamed. */
-function formerOf(table, name, renamed) {
-  const former = renamed?.columns?.[table.name]?.[name] ?? [];
-  return former.find((was) => table.columns.has(was));
+/** The column here of a name of the server's. @param serverTable the server's name of the table. */
+function columnOf(table, serverTable, name, renamed) {
+  const former = renamed?.columns?.[serverTable]?.[name] ?? [];
+  return table.column(name) ?? table.columns.get(former.find((was) => table.columns.has(was)));
+}
+
+/** A conflict with the names that its table and column have here. */
+function namedHere(schema, columns, renamed) {
+  const table = tableOf(schema, columns.record_table, renamed);
+  const column = table && columnOf(table, columns.record_table, columns.column_name, renamed);
+  return { ...columns, record_table: table?.name ?? columns.record_table, column_name: column?.name ?? columns.column_name };
 }
 
 /** The table here of a name of the server's. */

@@ -2,11 +2,11 @@
 
 import { columnsOf, tableOf } from "./answer.js";
 import { Histories } from "./history.js";
-import { sealedOperation } from "./operations.js";
 import { Quarantine } from "./quarantine.js";
+import { Recovery } from "./recovery.js";
 import { awaitMissing } from "./sessions.js";
 import { numberKey } from "./state.js";
-import { laterStamp, stampOf } from "./time.js";
+import { laterStamp } from "./time.js";
 import { newZone, Zones } from "./zones.js";
 
 /** The answer is to an identity that was replaced, or before answers that another tab has applied. */
@@ -33,10 +33,10 @@ class Applying {
     this.histories = new Histories(draft, schema);
     this.zones = new Zones(draft, schema);
     this.quarantine = new Quarantine(draft, schema);
+    this.recovery = new Recovery(draft, schema);
     this.applied = { hasMore: false, quarantined: 0, changes: 0, remaining: 0, wait: null };
     /** Tombstones, which are applied when all records have come: a record may have moved to another zone of this answer. */
     this.deleted = [];
-    this.lost = [];
   }
 
   run() {
@@ -44,10 +44,13 @@ class Applying {
     const { device } = draft;
     if (device.device !== request.device || device.session !== request.session) throw new Outdated();
     const created = answer.confirmed >= device.confirmed ? this.settleChangeSets() : [];
+    if (answer.recovered) {
+      const keys = request.recovered.slice(0, answer.recovered.count);
+      this.applied.quarantined += this.recovery.settle(keys, answer.recovered.refused ?? [], this.now);
+    }
     zones.noteSent(request.acks);
     for (const part of answer.zones) this.applyPart(part);
     this.removeDeleted();
-    this.keepLost();
     for (const zone of answer.lost) this.lose(zone);
     awaitMissing(draft, zones, created);
     this.keepProofs();
@@ -121,7 +124,9 @@ class Applying {
       return;
     }
     const isCopy = known.resync !== null || known.token === "";
-    const session = { zone: part.zone, seen: isCopy ? new Set() : null, isRestored: known.resync === "restored", role: part.role };
+    const session = {
+      zone: part.zone, seen: isCopy ? new Set() : null, isRestored: known.resync === "restored", roles: [part.role, known.role],
+    };
     for (const page of pages) this.applyChanges(page.changes, session);
     this.applyChanges(part.changes, session);
     if (isCopy) this.removeUnseen(session);
@@ -143,9 +148,9 @@ class Applying {
     const here = this.draft.serverRecord(table.name, change.id);
     // A page that waited is older than what another zone has brought since.
     if (here && here.zone !== session.zone && here.rev > change.rev && !this.zones.get(here.zone)?.resync) return;
-    const columns = columnsOf(table, change.columns, this.answer.renamed);
+    const columns = columnsOf(this.schema, table, change, this.answer.renamed);
     const record = { id: change.id, zone: session.zone, rev: change.rev, columns };
-    if (session.isRestored && here && here.zone === session.zone && here.rev > change.rev) this.noteLost(table, here, record);
+    if (session.isRestored && here && here.zone === session.zone && here.rev > change.rev) this.noteLost(table, here, session);
     if (this.draft.dirty(table.name, change.id)) this.histories.rebase(table.name, change.id, record);
     else this.draft.putRecord(table.name, record);
   }
@@ -154,7 +159,7 @@ class Applying {
   removeDeleted() {
     for (const { table, id, zone, rev } of this.deleted) {
       const server = this.draft.serverRecord(table, id);
-      if (!server || !(server.zone === zone || server.rev === 0) || server.rev > rev) continue;
+      if (!server || !(isIn(server, zone) || server.rev === 0) || server.rev > rev) continue;
       this.histories.rebase(table, id, null);
     }
   }
@@ -162,8 +167,8 @@ class Applying {
   /** After a zone came from its beginning: notes for removal the server's records that did not come. */
   removeUnseen(session) {
     const notes = (table, record) => {
-      if (!record || record.zone !== session.zone || session.seen.has(`${table.name}/${record.id}`)) return;
-      if (session.isRestored && record.rev > 0 && !this.isDeletedHere(table.name, record.id)) this.noteLost(table, record, null);
+      if (!record || !isIn(record, session.zone) || session.seen.has(`${table.name}/${record.id}`)) return;
+      if (session.isRestored && record.rev > 0 && !this.isDeletedHere(table.name, record.id)) this.noteLost(table, record, session);
       this.deleted.push({ table: table.name, id: record.id, zone: session.zone, rev: Infinity });
     };
     for (const table of this.schema.tables.values()) {
@@ -179,24 +184,11 @@ class Applying {
     return this.deleted.some((deleted) => deleted.table === table && deleted.id === id);
   }
 
-  // What a restored server has lost. docs/RESTORING.md, section 4.
-
-  noteLost(table, here, record) {
-    if (table.rule === "built-in") return;
-    const names = Object.keys(here.columns).filter((name) => !record || here.columns[name] !== record.columns[name]);
-    if (names.length === 0) return;
-    const values = (record) => new Map(names.map((name) => [name, record.columns[name] ?? null]));
-    this.lost.push({
-      op: record ? "update" : "create", table, id: here.id, rev: record?.rev ?? 0, columns: values(here),
-      base: record ? values(record) : new Map(),
-    });
-  }
-
-  keepLost() {
-    if (this.lost.length === 0) return;
-    const at = stampOf(this.now);
-    this.quarantine.keepLost(this.lost, (operation) => sealedOperation({ ...operation, at }), this.now);
-    this.applied.quarantined += Math.ceil(this.lost.length / 1000);
+  /** A restored server has less than this device of a record. */
+  noteLost(table, { id, zone, rev, columns }, { roles }) {
+    // The restored server may know the user in a lower role.
+    const role = roles.includes("owner") ? "owner" : roles.includes("editor") ? "editor" : "viewer";
+    this.recovery.note(table, { id, zone, rev, columns }, role);
   }
 
   keepProofs() {
@@ -211,7 +203,6 @@ class Applying {
       ...draft.device, proof: answer.proof ?? draft.device.proof, prove: answer.resend ? draft.device.prove : asked,
       awaiting: answer.resend ? draft.device.awaiting : answer.awaiting_recovery.map(({ zone }) => zone),
     };
-    if (asked.length > 0) this.applied.hasMore = true;
   }
 
   // Step 6.
@@ -235,12 +226,17 @@ class Applying {
   }
 
   isMoreToExchange() {
-    if (!this.draft.isEmpty("outbox")) return true;
+    if (!this.draft.isEmpty("outbox") || !this.recovery.isEmpty() || this.draft.device.prove.length > 0) return true;
     return this.zones.all().some(([name, zone]) => {
       if (!zone.sent && (zone.ack === null || zone.ack === "")) return true;
       return zone.reset?.until == null && this.zones.pages(name).length > 0;
     });
   }
+}
+
+/** Whether a copy is in a zone, as far as is known. */
+function isIn(record, zone) {
+  return record.zone === zone || record.movedFrom === zone;
 }
 
 /** Removes the records of a zone. */

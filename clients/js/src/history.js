@@ -12,6 +12,7 @@
 // | moved | zone | the record moves with the one above it, likewise |
 
 import { combined, combines } from "./merge.js";
+import { forgetSets } from "./undo.js";
 
 /** Takes steps from a record, or from null. */
 export function replay(table, record, steps) {
@@ -89,6 +90,7 @@ export class Histories {
 
   /** Rolls change sets back, all at once. @param sets their keys. */
   rollBack(sets) {
+    forgetSets(this.draft, sets);
     for (const dirty of this.dirty()) {
       const steps = dirty.steps.filter((step) => !sets.has(step.set));
       if (steps.length < dirty.steps.length) this.keep({ ...dirty, steps });
@@ -106,10 +108,16 @@ export class Histories {
       const done = dirty.steps.filter((step) => sets.has(step.set));
       if (done.length === 0) continue;
       if (done.some((step) => step.kind === "create")) created.push(dirty);
-      const server = replay(this.schema.table(dirty.table), dirty.server, done);
+      const server = this.moved(dirty.server, replay(this.schema.table(dirty.table), dirty.server, done));
       this.keep({ ...dirty, server, steps: dirty.steps.filter((step) => !sets.has(step.set)) });
     }
     return created;
+  }
+
+  /** What a confirmed edit has moved may still be in its zone of before for the server: the move may have lost. */
+  moved(before, after) {
+    if (!before || !after || before.zone === after.zone) return after;
+    return { ...after, movedFrom: before.movedFrom ?? before.zone };
   }
 
   // References. docs/PROTOCOL.md, section 6.3, step 6.

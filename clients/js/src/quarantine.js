@@ -110,23 +110,6 @@ export class Quarantine {
     if (op !== "create") throw new RangeError(`The record ${id} of ${table} does not exist. Discard the change set.`);
     return transaction.insertKept(table, id, values, zone);
   }
-
-  /**
-   * Keeps records that a restored server has lost: people decide whether they are made again.
-   *
-   * @param operations `{op, table, id, columns, base}` in the kept form.
-   * @param seal writes an operation.
-   */
-  keepLost(operations, seal, now) {
-    const problem = {
-      code: "change-set-lost", status: 409,
-      title: "The server confirmed this change set, then was restored from an older backup",
-      detail: "Look at the current records. Resend the change set or discard it.",
-    };
-    for (let start = 0; start < operations.length; start += 1000) {
-      this.add(`[${operations.slice(start, start + 1000).map(seal).join(",")}]`, -1, problem, now);
-    }
-  }
 }
 
 /** A problem document as plain objects; one of the status where the body is none. */

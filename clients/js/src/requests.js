@@ -3,7 +3,9 @@
 import { ackDigest, chained, utf8Length } from "./bytes.js";
 import { Histories } from "./history.js";
 import { requestBody } from "./operations.js";
+import { Raw } from "./json.js";
 import { Quarantine } from "./quarantine.js";
+import { Recovery } from "./recovery.js";
 import { numberKey } from "./state.js";
 
 const requestSize = 1 << 20;
@@ -21,7 +23,10 @@ export function prepareRequest(draft, schema, limit, app) {
   const followed = zones.filter(([, zone]) => zone.ack !== null);
   const acks = (device.resend ? followed : zones.filter(([, zone]) => !zone.sent)).map(([name, zone]) => [name, zone.ack]);
   const claims = device.prove.slice(0, 1000).flatMap((zone) => claim(draft, schema, zone));
-  const outbox = claims.length > 0 ? [] : draft.sorted("outbox");
+  const recovery = new Recovery(draft, schema);
+  // Edits may build on what a restored server has lost.
+  const outbox = claims.length > 0 || !recovery.isEmpty() ? [] : draft.sorted("outbox");
+  const recovered = claims.length > 0 ? [] : recovery.next(limit);
   const sets = [];
   let size = 0;
   for (const set of outbox) {
@@ -41,11 +46,12 @@ export function prepareRequest(draft, schema, limit, app) {
     schema_version: schema.version > 0 ? schema.version : undefined,
     proof: device.proof || undefined,
     claims: claims.length > 0 ? new Map(claims) : undefined,
+    recovered: recovered.length > 0 ? new Raw(`[${recovered.map(({ text }) => text).join(",")}]`) : undefined,
     first: sets.length > 0 ? sets[0].first : undefined, chain: sets.length > 0 ? sets[0].before : undefined,
   }, sets.map((set) => set.body));
   return {
     body, acks, device: device.device, session: device.session, token: device.token, usesCookie: device.usesCookie, confirmed: device.confirmed,
-    items: sets.length, oldest: sets[0]?.chain ?? null, claims: claims.map(([zone]) => zone),
+    items: sets.length + recovered.length, recovered: recovered.map(({ key }) => key), oldest: sets[0]?.chain ?? null, claims: claims.map(([zone]) => zone),
     operations: sets.reduce((sum, set) => sum + set.last - set.first + 1, 0),
     waiting: outbox.reduce((sum, set) => sum + set.last - set.first + 1, 0),
   };
@@ -80,11 +86,12 @@ export function renumber(draft, first, chain) {
 }
 
 /**
- * Moves the oldest change set, which was alone in a request that the server can't take, into quarantine.
+ * Moves the oldest change set, or what was recovered, which was alone in a request that the server can't take, into quarantine.
  *
  * @returns false when it is no longer the oldest.
  */
 export function quarantineOldest(draft, schema, request, problem, now) {
+  if (request.recovered.length > 0) return new Recovery(draft, schema).settle(request.recovered, [{ index: 0, problem }], now) > 0;
   const [oldest] = draft.sorted("outbox");
   if (!oldest || oldest.chain !== request.oldest) return false;
   const histories = new Histories(draft, schema);

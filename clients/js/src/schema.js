@@ -45,6 +45,9 @@ class Table {
     this.publicZone = rule?.public;
     this.columns = new Map(Object.entries(form.columns ?? {}).map(([column, form]) => [column, readColumn(column, form)]));
     this.unique = form.unique ?? [];
+    const roles = Object.values({ create: "editor", update: "editor", ...form.roles }).filter((role) => role !== "viewer");
+    /** The role with which a user may write all of a record. */
+    this.recoveryRole = name === "members" || roles.includes("owner") ? "owner" : "editor";
     this.was = form.was ?? [];
     /** Former names of columns, by which a server of an older schema may send them. */
     this.former = new Map([...this.columns.values()].flatMap((column) => column.was.map((was) => [was, column])));
@@ -110,6 +113,14 @@ export class Schema {
     }
     if (table?.rule === "root") return `root ${table.name}`;
     return `${table?.rule} ${table?.publicZone ?? ""}`;
+  }
+
+  /** How many references inside a zone lead up from a table; those of a table to itself do not count. */
+  depth(name, seen = new Set()) {
+    if (seen.has(name)) return 0;
+    const above = new Set(seen).add(name);
+    const depths = this.links.filter((link) => link.isInZone && link.table === name && link.target !== name).map((link) => this.depth(link.target, above) + 1);
+    return Math.max(name === "members" ? 1 : 0, ...depths);
   }
 
   readLinks() {

@@ -4,12 +4,13 @@
 //
 // | store | key | entry |
 // | --- | --- | --- |
-// | `records/TABLE` | id | `{id, zone, rev, columns}`: the record as the device shows it |
+// | `records/TABLE` | id | `{id, zone, rev, columns}`: the record as the device shows it; `movedFrom` is its zone before a move that was confirmed, but did not come yet |
 // | `dirty` | TABLE/id | `{table, id, server, steps}`: the server's record, and the edits on top of it that are not confirmed |
 // | `outbox` | padded number | `{key, first, last, before, chain, body}`: a sealed change set |
 // | `quarantine` | padded number | a refused change set |
 // | `zones` | zone | see zones.js |
 // | `pages` | zone, number | the changes of a part whose zone is not whole |
+// | `recovered` | depth of the table, padded number | a record that a restored server has lost |
 // | `undo` | padded number | how a transaction of this device changed records |
 // | `local` | `device` | the session, the clock, the numbers |
 

@@ -3,17 +3,25 @@
 import { combined } from "./merge.js";
 import { numberKey } from "./state.js";
 
+/** How many transactions are kept. */
 const longest = 100;
+/** A transaction of more changes is not kept. */
+const largest = 1000;
 
-/** Remembers what a transaction changed. @param kind `undo` or `redo`. */
+/** Remembers what a transaction changed, which has just been sealed. @param kind `undo` or `redo`. */
 export function remember(draft, changes, kind = "undo") {
   const own = changes.filter(({ table, before, after }) => table !== "conflicts" && (before || after));
-  if (own.length === 0) return;
+  if (own.length === 0 || own.length > largest) return;
   const { device } = draft;
-  draft.put("undo", numberKey(device.nextUndo), { kind, changes: own });
+  draft.put("undo", numberKey(device.nextUndo), { kind, set: device.nextKey - 1, changes: own });
   draft.device = { ...device, nextUndo: device.nextUndo + 1 };
   const all = [...draft.entries("undo")].map(([key]) => key).sort();
   for (const key of all.slice(0, Math.max(0, all.length - longest))) draft.delete("undo", key);
+}
+
+/** Forgets transactions whose change sets were refused: they are rolled back already. */
+export function forgetSets(draft, sets) {
+  for (const [key, { set }] of [...draft.entries("undo")]) if (sets.has(set)) draft.delete("undo", key);
 }
 
 /** Forgets what was undone: a new edit has come since. */
@@ -38,26 +46,39 @@ export function reverse(transaction, kind) {
   const [key, { changes }] = found[0];
   draft.delete("undo", key);
   const result = { changed: 0, kept: 0 };
+  const created = new Set(changes.filter(({ before }) => !before).map(({ table, id }) => `${table}/${id}`));
   // What was created last goes first, and what was deleted last comes back first: parents before their children.
   for (const change of [...changes].reverse()) {
-    if (reverseChange(transaction, change)) result.changed += 1;
+    if (reverseChange(transaction, change, created)) result.changed += 1;
     else result.kept += 1;
   }
   return result;
 }
 
-function reverseChange(transaction, { table, id, before, after }) {
+/** Whether somebody has used a record that is to go: changed it, referred to it, or become a member of its zone. */
+function isUsed({ draft, schema }, table, here, after, created) {
+  if (Object.entries(after.columns).some(([name, value]) => (here.columns[name] ?? null) !== value)) return true;
+  const refers = (link) => [...draft.records(link.table)].some((record) => record.columns[link.column] === here.id && !created.has(`${link.table}/${record.id}`));
+  if (schema.linksTo({ name: table }).some((link) => link.isInZone && refers(link))) return true;
+  return schema.table(table).rule === "root"
+    && [...draft.records("members")].some(({ zone, columns }) => zone === here.id && columns.user !== draft.device.user);
+}
+
+function reverseChange(transaction, { table, id, before, after }, created) {
   const { draft, schema } = transaction;
   const here = draft.record(table, id);
   if (!before) {
-    if (!here) return false;
+    if (!here || isUsed(transaction, table, here, after, created)) return false;
     transaction.delete(table, id);
     return true;
   }
   if (!after) {
-    const parents = schema.linksOf({ name: table }).filter((link) => link.isInZone && link.required);
-    if (here || parents.some((link) => !draft.record(link.target, before.columns[link.column]))) return false;
-    transaction.insertKept(table, id, before.columns, before.zone);
+    const gone = schema.linksOf({ name: table }).filter((link) => {
+      const target = before.columns[link.column] ?? null;
+      return link.isInZone && target !== null && !draft.record(link.target, target);
+    });
+    if (here || gone.some((link) => link.required)) return false;
+    transaction.insertKept(table, id, { ...before.columns, ...Object.fromEntries(gone.map((link) => [link.column, null])) }, before.zone);
     return true;
   }
   if (!here) return false;

@@ -78,15 +78,14 @@ test("items are moved by the arrow keys and by dragging, and undone", async (t) 
   await tab.until(() => [...document.querySelectorAll(".items .title")][1].value === "Milk");
   // The focus stays with the item.
   assert.match(await tab.run(() => document.activeElement.getAttribute("aria-label")), /^Move Milk, place 2 of 3/);
-  await tab.run(() => {
-    const [handle, list] = [document.querySelector(".items li:last-child .handle"), document.querySelector(".items")];
-    const dataTransfer = new DataTransfer();
-    const fire = (target, type, clientY) => target.dispatchEvent(new DragEvent(type, { bubbles: true, cancelable: true, dataTransfer, clientY }));
-    fire(handle, "dragstart", 0);
-    fire(list, "dragover", list.getBoundingClientRect().top + 2);
-    fire(list, "drop", 0);
-    fire(handle, "dragend", 0);
+  const { x, from, to } = await tab.run(() => {
+    const middle = (handle) => handle.getBoundingClientRect().top + handle.offsetHeight / 2;
+    const [first, last] = [document.querySelector(".handle"), document.querySelector(".items li:last-child .handle")];
+    return { x: first.getBoundingClientRect().left + 10, from: middle(last), to: middle(first) - 12 };
   });
+  for (const [type, y] of [["mousePressed", from], ["mouseMoved", (from + to) / 2], ["mouseMoved", to], ["mouseReleased", to]]) {
+    await tab.send("Input.dispatchMouseEvent", { type, x, y, button: "left", buttons: 1, clickCount: 1 });
+  }
   await tab.until(() => document.querySelector(".items .title").value === "Tea");
   assert.deepEqual(await tab.run(titles), ["Tea", "Bread", "Milk"]);
   await tab.run(() => document.activeElement.blur());

@@ -1,6 +1,6 @@
 // `holdfast serve` and `jot` as processes, for tests.
 
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -77,6 +77,11 @@ export class Server {
     this.process.kill("SIGKILL");
     await this.ended;
   }
+}
+
+/** Runs a command of `holdfast`, as an operator does. */
+export function run(...words) {
+  execFileSync(join(programs, "holdfast"), words, { stdio: "pipe" });
 }
 
 /** Runs Jot on a device's file. @returns what it prints. */

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Device, expectAgreement } from "./devices.js";
-import { atEnd, folder, jot, Server } from "./server.js";
+import { atEnd, folder, jot, run, Server } from "./server.js";
 
 test("edits made offline on two devices converge (I7)", async (t) => {
   const server = await Server.start(t);
@@ -132,6 +132,10 @@ test("a refused change set waits in quarantine, and those behind it go on (I3, I
   assert.deepEqual(bob.titles(own), ["Tea"]);
   const [refused] = bob.store.quarantined();
   assert.equal(refused.problem.code, "role-insufficient");
+  // What was rolled back can't be undone once more: the list is the last transaction of this device.
+  assert.deepEqual(await bob.store.undo(), { changed: 2, kept: 0 });
+  assert.deepEqual(bob.store.undoable, { undo: false, redo: true });
+  await bob.store.redo();
   assert.deepEqual(refused.operations[0].columns, { title: "Beer" });
   // The refusal is acknowledged, and does not come again.
   await bob.sync();
@@ -201,9 +205,7 @@ test("a reset keeps the edits that wait (I3)", async (t) => {
   await phone.write((db) => db.delete("items", phone.item("Bread").id));
   await phone.sync();
   // As an operator does: all zones of all devices come again.
-  const { execFileSync } = await import("node:child_process");
-  const program = join(process.env.HOLDFAST_BIN ?? new URL("../../../.build/debug", import.meta.url).pathname, "holdfast");
-  execFileSync(program, ["devices", "reset", "--all", "--data", server.data], { stdio: "pipe" });
+  run("devices", "reset", "--all", "--data", server.data);
   await expectAgreement(laptop, phone);
   assert.deepEqual(phone.titles(list), ["Oat milk", "Tea"]);
   assert.deepEqual(laptop.store.quarantined(), []);
@@ -316,4 +318,32 @@ test("a change arrives by the stream of events", async (t) => {
   await phone.write((db) => db.insert("items", { list_id: list, title: "Tea", position: db.positions("items", 1, "last", { parent: list })[0] }));
   await phone.sync();
   await tea;
+});
+
+test("what a restored server has lost comes back from the device, under the edits that wait (I2, I3)", async (t) => {
+  const server = await Server.start(t);
+  const phone = await Device.signUp("ada", { server });
+  const list = await phone.makeList("Groceries", "Milk", "Bread");
+  await phone.sync();
+  const file = join(folder(t), "backup");
+  run("backup", "--data", server.data, file);
+  // After the backup: a change, a record, a list, all confirmed.
+  await phone.write((db) => db.update("items", phone.item("Milk").id, { title: "Oat milk", note: "two" }));
+  const lost = await phone.makeList("Lost list", "Lost item");
+  await phone.write((db) => db.insert("items", { list_id: list, title: "Tea", position: db.positions("items", 1, "last", { parent: list })[0] }));
+  await phone.sync();
+  await phone.sync();
+  await server.kill();
+  run("restore", "--replace", "--data", server.data, file);
+  await phone.write((db) => db.update("items", phone.item("Tea").id, { amount: 3 }));
+  await server.start();
+  await phone.sync();
+  await phone.sync();
+  assert.deepEqual(phone.store.quarantined(), []);
+  assert.equal(phone.store.waitingOperations, 0);
+  const laptop = await Device.signIn("ada", { server });
+  await expectAgreement(phone, laptop);
+  assert.deepEqual(laptop.titles(list), ["Oat milk", "Bread", "Tea"]);
+  assert.equal(laptop.item("Tea").amount, 3);
+  assert.deepEqual(laptop.titles(lost), ["Lost item"]);
 });
