@@ -14,8 +14,10 @@ final class EventStreams: @unchecked Sendable {
     case interrupted
   }
 
-  /// After events were sent, further moves are collected for so long.
-  static let coalescing = Duration.milliseconds(100)
+  /// How many events are sent in a millisecond, on average: each brings a device that pulls. Until their time is over, further moves are collected.
+  private static let eventsInMillisecond = 20
+  /// The longest time in which they are.
+  private static let longestPause = 100
   /// How many streams are told at once, so that a zone that all follow does not bring all devices in one moment.
   static let batch = 1000
   /// With so many moves waiting the thread is woken though nobody listens: it keeps them in less memory.
@@ -157,8 +159,10 @@ final class EventStreams: @unchecked Sendable {
       for piece in events { take(piece) }
       let now = MonotonicTime.exact
       if hub.hasEvents, now >= lock.hold({ holdUntil }) {
-        send(hub.takeEvents(Self.batch))
-        lock.hold { holdUntil = .exact + Self.coalescing }
+        let events = hub.takeEvents(Self.batch)
+        send(events)
+        let pause = min(events.count / Self.eventsInMillisecond, Self.longestPause)
+        lock.hold { holdUntil = .exact + Duration.milliseconds(pause) }
       }
       beat(now)
     }

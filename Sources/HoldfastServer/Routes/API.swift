@@ -91,7 +91,7 @@ final class API: Sendable {
   func handle(_ request: HTTPRequest) -> Step {
     do {
       let step = try Authentication(api: self).introduction(of: request) ?? route(request)
-      if case .answer(let response) = step, request.method == "GET" || request.method == "HEAD" {
+      if case .answer(let response) = step, response.status == 200, ["GET", "HEAD"].contains(request.method) {
         return .answer(Preconditions(request).checked(response))
       }
       return step
@@ -275,16 +275,22 @@ final class API: Sendable {
       throw Problem(.tokenInvalid)
     }
     if let issuedAt = bearer.issuedAt { device.key.use = .provider(issuedAt: issuedAt) }
-    let now = clock.trusted.now()
-    guard device.key.use.isTaken(after: device.issuedAfter),
-      let rest = device.sessionRest(environment.limits, at: now)
-    else {
+    guard let rest = rest(of: device) else {
       keys.remove(bearer.hash)
       throw Problem(.tokenInvalid)
     }
     keys.insert(device.key, for: rest)
     return device
   }
+
+  /// For how many milliseconds a device's token is good without being looked up again; nil when it is not.
+  private func rest(of device: KnownDevice) -> Int64? {
+    guard device.key.use.isTaken(after: device.issuedAfter) else { return nil }
+    return device.sessionRest(environment.limits, at: clock.trusted.now())
+  }
+
+  /// Whether the token of a session, or of a program, is good.
+  func isGood(_ device: KnownDevice) -> Bool { rest(of: device) != nil }
 
   /// What a request of REST is to be written with. The writer looks at the device again.
   func writer(of request: HTTPRequest) throws -> DeviceKey {

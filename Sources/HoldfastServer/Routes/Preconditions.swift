@@ -44,9 +44,9 @@ struct Preconditions {
     return modifiedSince == seconds
   }
 
-  /// The answer to a read that looks at no preconditions itself.
+  /// The answer, of status 200, to a read that looks at no preconditions itself.
   func checked(_ response: HTTPResponse) -> HTTPResponse {
-    guard required != nil || tags != nil, response.status == 200 else { return response }
+    guard required != nil || tags != nil else { return response }
     let tag = response.headers.first { $0.name == "ETag" }?.value
     // What has a tag of its own was looked at where it was made, but for what never changes.
     switch required {

@@ -38,7 +38,8 @@ struct ZoneRoutes {
 
   /// `GET /v1/zones/{zone}/changes`: PROTOCOL.md, section 9.7.
   func changes(_ request: HTTPRequest, zone name: String) throws -> Step {
-    try api.read { reader in
+    if let answer = try unchanged(request, zone: name) { return .answer(answer) }
+    return try api.read { reader in
       try reader.store.transaction {
         let (key, store) = try api.sender(of: request, reader)
         try requireAllTables(key)
@@ -61,6 +62,25 @@ struct ZoneRoutes {
         }
         return .answer(.content(writer.bytes, validators))
       }
+    }
+  }
+
+  /// The answer to a sender who has all changes of a zone, where that is known; nil else.
+  private func unchanged(_ request: HTTPRequest, zone name: String) throws -> HTTPResponse? {
+    guard let known = request.headers["If-None-Match"], request.headers["If-Match"] == nil else { return nil }
+    let bearer = try Authentication(api: api).bearer(of: request)
+    return try api.database.recall { memory in
+      guard bearer.issuedAt == nil, let (device, history) = memory.device(bearer.hash), api.isGood(device),
+        case .session = device.key.use, let zone = memory.zone(name, for: device.key.user)
+      else { return nil }
+      // As it is asked for again and again; another form of the same is looked at as any request is.
+      let token = ChangeToken(epoch: history.epoch, seq: zone.seq)
+      let tag = token.text
+      let progress = zone.acked(token)
+      guard known == "\"\(tag)\"", request.query == "since=\(tag)", !zone.role.isEmpty, !progress.hasChanges,
+        !progress.isFenced(epoch: history.epoch)
+      else { return nil }
+      return .notModified(.init(tag: tag))
     }
   }
 

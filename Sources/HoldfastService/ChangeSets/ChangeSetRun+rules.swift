@@ -40,8 +40,8 @@ extension ChangeSetRun {
 
   /// Notes a record for the validators.
   package func note(_ record: StoredRecord) {
-    let key = Footprint.Key(table: record.table, id: record.id)
     if !stores.rules.hasValidators { return }
+    let key = Footprint.Key(table: record.table, id: record.id)
     if written[key] == nil { written[key] = current }
   }
 

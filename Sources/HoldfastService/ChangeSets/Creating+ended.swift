@@ -16,7 +16,7 @@ extension Creating {
 
   /// The references with a rule. Of a sender who sees the records as they are none is looked at: they are checked.
   private func links(of table: Int, _ onDelete: Reference.OnDelete) -> [SyncSchema.Link] {
-    author.isPresent ? [] : schema.links(of: table).filter { $0.onDelete == onDelete }
+    author.isPresent ? [] : stores.links[table].filter { $0.onDelete == onDelete }
   }
 
   /// Whether a reference is the one that decides the zone.

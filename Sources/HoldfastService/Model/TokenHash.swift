@@ -5,19 +5,12 @@ internal import CSodium
 /// Tokens are found by their hash. How long that takes tells nothing about a token, as nobody can make one for a
 /// given hash.
 package struct TokenHash: Sendable, Hashable {
-  private let bytes: [UInt8]
+  private let words: SIMD4<UInt64>
 
   /// Hashes a token as it is on the wire.
   package init(of token: some StringProtocol) {
     var text = String(token)
-    bytes = [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
-      text.withUTF8 { text in
-        if let hash = buffer.baseAddress {
-          _ = crypto_generichash(hash, 32, text.baseAddress, UInt64(text.count), nil, 0)
-        }
-      }
-      count = 32
-    }
+    words = text.withUTF8 { Self.hash($0, key: []) }
   }
 
   /// The hash of no token: that of the device of an identity at a client, which JWTs stand for. It is made with a key, as no text's is.
@@ -26,17 +19,22 @@ package struct TokenHash: Sendable, Hashable {
       withUnsafeBytes(of: UInt64(part.utf8.count).bigEndian) { Array($0) } + Array(part.utf8)
     }
     let key = Array("holdfast: the device of a JWT".utf8)
-    bytes = [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
-      if let hash = buffer.baseAddress {
-        _ = crypto_generichash(hash, 32, parts, UInt64(parts.count), key, key.count)
+    words = parts.withUnsafeBufferPointer { Self.hash($0, key: key) }
+  }
+
+  private static func hash(_ text: UnsafeBufferPointer<UInt8>, key: [UInt8]) -> SIMD4<UInt64> {
+    var words = SIMD4<UInt64>.zero
+    withUnsafeMutableBytes(of: &words) { bytes in
+      if let hash = bytes.baseAddress {
+        _ = crypto_generichash(hash, bytes.count, text.baseAddress, UInt64(text.count), key, key.count)
       }
-      count = 32
     }
+    return words
   }
 
   /// Lends the hash.
   package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
-    try bytes.withUnsafeBytes(body)
+    try withUnsafeBytes(of: words, body)
   }
 }
 

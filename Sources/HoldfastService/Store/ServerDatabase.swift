@@ -22,6 +22,12 @@ package protocol ServerDatabase: Sendable {
   /// Lends a connection that only reads, for the time that `body` runs.
   func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result
 
+  /// Answers from what is known of the database as it is now, without asking it.
+  ///
+  /// - Parameter body: gives nil where that is not enough.
+  /// - Returns: what `body` gave; nil where nothing can be known, too.
+  func recall<Result>(_ body: (any StoreMemory) throws -> Result?) throws -> Result?
+
   /// Begins to hear what other servers and programs change; nil where there are none.
   ///
   /// - Parameters:
@@ -51,6 +57,9 @@ package protocol ServerDatabase: Sendable {
 }
 
 extension ServerDatabase {
+  /// A database that can't tell whether somebody has written is always asked.
+  package func recall<Result>(_ body: (any StoreMemory) throws -> Result?) throws -> Result? { nil }
+
   package func tellMismatches(_ log: @escaping @Sendable (String) -> Void) {}
 
   package var history: History { known.now }

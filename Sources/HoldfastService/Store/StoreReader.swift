@@ -17,11 +17,8 @@ package protocol StoreReader: CollectionReader {
   /// The device of a token, or nil.
   func device(_ token: TokenHash) throws -> KnownDevice?
 
-  /// What a device was answered when it last said the same, if nothing has been written since; nil where that is not known.
-  func answer(to request: QuietRequest, of device: Int64) -> [UInt8]?
-
-  /// Keeps what a device is answered, in the transaction in which it was found out.
-  func keep(_ answer: [UInt8], to request: QuietRequest, of device: Int64)
+  /// Keeps what a device is answered, in the transaction in which it was found out, for `StoreMemory`.
+  func keep(_ answer: [UInt8], to request: QuietRequest, of device: DeviceKey)
 
   /// The account of a name with its stored password, or nil.
   func account(_ name: String) throws -> (id: String, password: String)?
@@ -129,9 +126,7 @@ package protocol StoreReader: CollectionReader {
 
 /// A store that can't tell whether something was written keeps nothing.
 extension StoreReader {
-  package func answer(to request: QuietRequest, of device: Int64) -> [UInt8]? { nil }
-
-  package func keep(_ answer: [UInt8], to request: QuietRequest, of device: Int64) {}
+  package func keep(_ answer: [UInt8], to request: QuietRequest, of device: DeviceKey) {}
 }
 
 /// A record that somebody asked for by its id, and may read.

@@ -37,7 +37,7 @@ package struct SyncAnswers {
     {
       return true
     }
-    if isDue(device, now: now) { return true }
+    if Self.isDue(device, now: now) { return true }
     // Many acks are hardly ever all known; comparing them here would take its time from the other requests.
     if command.acks.count > 64 { return true }
     for (zone, ack) in command.acks {
@@ -52,19 +52,18 @@ package struct SyncAnswers {
   }
 
   /// Whether it is to be written that a device is alive: once a session and once a day.
-  private func isDue(_ device: KnownDevice, now: Int64) -> Bool {
+  private static func isDue(_ device: KnownDevice, now: Int64) -> Bool {
     !device.isSessionUsed || device.seenAt + 86_400_000 < now
   }
 
   /// The answer to a quiet request whose device got it before, when it said the same; nil where it has to be made.
-  package func keptAnswer(to request: SyncRequest, of device: KnownDevice, clock: Stamp, now: Int64)
-    -> [UInt8]?
-  {
-    if isDue(device, now: now) { return nil }
-    guard let quiet = QuietRequest(request), let rest = store.answer(to: quiet, of: device.key.number) else {
-      return nil
-    }
-    return Self.beginning(clock) + rest
+  package static func keptAnswer(
+    to request: SyncRequest, of device: KnownDevice, _ memory: any StoreMemory, clock: Stamp, now: Int64
+  ) -> [UInt8]? {
+    guard let quiet = QuietRequest(request), !isDue(device, now: now),
+      let rest = memory.answer(to: quiet, of: device.key.number)
+    else { return nil }
+    return beginning(clock) + rest
   }
 
   /// Keeps the answer to a request, if it is quiet, for as long as nothing is written.
@@ -73,7 +72,7 @@ package struct SyncAnswers {
   ) {
     // While zones can be claimed, the answer depends on the time.
     guard let quiet = QuietRequest(request), !history.isRecovering(at: now) else { return }
-    store.keep(Array(answer.dropFirst(Self.beginning(clock).count)), to: quiet, of: device.key.number)
+    store.keep(Array(answer.dropFirst(Self.beginning(clock).count)), to: quiet, of: device.key)
   }
 
   /// How an answer begins: by all of it that is of the time alone.
