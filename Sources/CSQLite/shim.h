@@ -16,3 +16,25 @@ static inline int holdfast_bind_blob(sqlite3_stmt *statement, int index, const v
 static inline int holdfast_disable_memory_statistics(void) {
   return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
+// The index of the write-ahead log in the memory that all processes share, from its header on; null while the database was not read, and where it
+// has no such log.
+static inline const void *holdfast_log_index(sqlite3 *database) {
+  sqlite3_file *file = 0;
+  volatile void *region = 0;
+  if (sqlite3_file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || !file) return 0;
+  if (!file->pMethods || file->pMethods->iVersion < 2 || !file->pMethods->xShmMap) return 0;
+  if (file->pMethods->xShmMap(file, 0, 32768, 0, &region) != SQLITE_OK) return 0;
+  return (const void *)region;
+}
+// Copies the 48 bytes of the header; 0 when a commit is just writing them, or has never written them.
+static inline int holdfast_copy_log_header(const void *index, void *copy) {
+  const volatile sqlite3_uint64 *words = (const volatile sqlite3_uint64 *)index;
+  sqlite3_uint64 header[6];
+  int isSame = 1;
+  for (int i = 0; i < 6; i++) header[i] = words[i];
+  // A commit writes the second copy first.
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  for (int i = 0; i < 6; i++) isSame &= header[i] == words[6 + i];
+  __builtin_memcpy(copy, header, 48);
+  return isSame && ((const unsigned char *)header)[12];
+}

@@ -22,6 +22,8 @@ public final class SQLiteConnection {
   let observation = Observation()
   /// The files of the write-ahead log at the first call of `checkPlace`.
   var logIdentity: [FileIdentity?] = []
+  /// The index of the write-ahead log in shared memory, once it was asked for; mapped for as long as the connection is open.
+  var logIndex: UnsafeRawPointer?
 
   /// Interrupts this connection's statements from any thread.
   public let interrupter: Interrupter
@@ -75,6 +77,7 @@ public final class SQLiteConnection {
   public func close() {
     guard let handle else { return }
     self.handle = nil
+    logIndex = nil
     interrupter.retire()
     observation.detach(from: handle)
     statements.removeAll()

@@ -35,6 +35,24 @@ import Testing
     #expect(try server.findings().isEmpty)
   }
 
+  @Test("many creates meet what is live or deleted under their ids as each alone would (I1, I8)")
+  func manyCreates() throws {
+    let list = try alice.makeList()
+    try phone.pull()
+    let ids = (0..<20).map { _ in alice.newID() }
+    func create(_ id: String, _ title: String) -> Sent {
+      .create("items", id, ["list_id": .string(list), "title": .string(title)])
+    }
+    try alice.sync([create(ids[3], "old"), create(ids[5], "gone"), create(ids[19], "last")])
+    try alice.sync([.delete("items", ids[5])])
+    let answer = try phone.sync(ids.map { create($0, "new") })
+    #expect(answer.refused.isEmpty)
+    try phone.pull()
+    for (place, id) in ids.enumerated() { #expect(phone.has("items", id) == (place != 5)) }
+    #expect(phone.records["items \(ids[3])"]?.rev == 2)
+    #expect(try server.findings().isEmpty)
+  }
+
   @Test("a create later than the deletion restores the record with the next rev (I8)")
   func createOnTombstoneLater() throws {
     let list = try alice.makeList()

@@ -14,7 +14,7 @@ enum BenchCommand: Subcommand {
       .init(
         name: "only", value: "PART",
         help:
-          "One of creates, bulk, syncs, download, snapshot, writes, push and, with a database, deltas; all unless given. Or growth: up to a million records, 10,000 zones and 1,000 devices; or purging: a million records that come and go"
+          "One of creates, bulk, syncs, download, snapshot and writes; with a database also deltas; without one also feed, live, push and resources; all of these unless given. Or growth: up to a million records, 10,000 zones, 1,000 devices and 256 connections; or purging: a million records that come and go"
       ), .init(name: "plots", value: "FOLDER", help: "Where growth leaves its plots, as SVG"),
     ],
     notes: "Build it in release mode: make bench. Ends with 1 when a floor is missed.")
@@ -29,7 +29,7 @@ enum BenchCommand: Subcommand {
     let part = options["only"].map { Bench.Part(rawValue: $0) }
     if case .some(nil) = part {
       throw UsageError(
-        "--only takes creates, bulk, syncs, download, snapshot, writes, push, deltas, growth or purging.")
+        "--only takes \(Bench.Part.allCases.map(\.rawValue).joined(separator: ", ")).")
     }
     let bench = Bench(
       folder: folder, database: options["database"], runs: runs,
@@ -49,7 +49,8 @@ struct Bench: Sendable {
   let plots: URL?
 
   enum Part: String, CaseIterable, Sendable {
-    case creates, bulk, syncs, download, snapshot, writes, push, deltas, growth, purging
+    case creates, bulk, syncs, feed, download, snapshot, writes, live, push, resources, deltas, growth,
+      purging
 
     /// The parts that run by default.
     static let usual = allCases.filter { $0 != .purging && $0 != .growth }
@@ -84,9 +85,8 @@ struct Bench: Sendable {
         add(try await creates(&bench, connections: 16, requests: 12000, floor: nil))
         add(try await creates(&bench, connections: 64, requests: 24000, floor: 1.5))
       case .bulk:
-        for result in try await bulk(server.port, Self.signUp(1, named: "bulk", at: server.url).tokens[0]) {
-          add(result)
-        }
+        let people = try await Self.signUp(1, named: "bulk", at: server.url)
+        for result in try await bulk(server.port, schema, (people.tokens[0], people.users[0])) { add(result) }
       case .syncs:
         add(
           try quiet(bench, "up-to-date syncs, 64 connections", floor: 0.3) {
@@ -96,12 +96,28 @@ struct Bench: Sendable {
           try quiet(bench, "up-to-date polls by REST, 64 connections", floor: 0.2) {
             try $0.polls(connections: 64, requests: 60000)
           })
+      case .feed where database != nil: continue
+      case .feed:
+        let people = try await Self.signUp(1, named: "feed", at: server.url)
+        let feed = FeedBench(
+          port: server.port, token: people.tokens[0], user: people.users[0],
+          database: folder.appendingPathComponent("data/holdfast.db"))
+        try feed.fill()
+        let limit = "raw SQLite, by seq"
+        add(try rates("a download of 100,000 records by changes", limit, 0.3) { try feed.download() })
+        add(try rates("100 changes, 64 connections", limit, 0.25) { try feed.lastChanges() })
       case .download:
-        add(try await DownloadBench(folder: folder, runs: runs, server: server.url, schema: schema).measure())
+        let bench = DownloadBench(folder: folder, runs: runs, server: server.url, schema: schema)
+        add(try await bench.measure())
+        add(try await bench.measureApplying())
       case .snapshot:
         let bench = DownloadBench(folder: folder, runs: runs, server: server.url, schema: schema)
         for result in try await bench.measureSnapshot() { add(result) }
       case .writes: add(try await DeviceBench.localWrite(in: folder, schema: schema, count: 3000, runs: runs))
+      case .live where database != nil: continue
+      case .live: add(try await LiveBench(folder: folder, schema: schema, runs: runs).measure())
+      case .resources where database != nil: continue
+      case .resources: try await ResourceBench(folder: folder, schema: schema).measure()
       case .deltas:
         for result in try deltas(server.port, others) { add(result) }
       case .growth:
@@ -164,20 +180,41 @@ struct Bench: Sendable {
       limit: Measurement.median(limits), floor: database == nil ? floor : nil)
   }
 
+  /// The medians of what is measured beside its limit.
+  private func rates(
+    _ name: String, _ limitName: String, _ floor: Double,
+    _ measure: () throws -> (rate: Double, limit: Double)
+  ) rethrows -> Measurement.Result {
+    let all = try (0..<runs).map { _ in try measure() }
+    return .init(
+      name: name, rate: Measurement.median(all.map(\.rate)), limitName: limitName,
+      limit: Measurement.median(all.map(\.limit)), floor: floor)
+  }
+
   /// Many records in one request.
-  private func bulk(_ port: UInt16, _ token: String) async throws -> [Measurement.Result] {
-    let bench = BulkBench(
-      port: port, sql: database.map { PgBench(url: $0, folder: folder) }, folder: folder, token: token)
-    var (creates, cascades): ([(rate: Double, limit: Double)], [(rate: Double, limit: Double)]) = ([], [])
+  private func bulk(
+    _ port: UInt16, _ schema: SyncSchema, _ device: (token: String, user: String)
+  ) async throws -> [Measurement.Result] {
+    var bench = BulkBench(
+      port: port, sql: database.map { PgBench(url: $0, folder: folder) }, folder: folder, schema: schema,
+      device: device)
+    typealias Rates = [(rate: Double, limit: Double)]
+    var (creates, sets, cascades): (Rates, Rates, Rates) = ([], [], [])
     for _ in 0..<runs {
       creates.append(try await bench.creates(requests: 20))
+      // With PostgreSQL they are among the deltas.
+      if database == nil { sets.append(try await bench.changeSets(requests: 20)) }
       cascades.append(try await bench.cascade())
     }
     let engine = database == nil ? "raw SQLite" : "PostgreSQL alone"
-    return [("creates by 1,000 in a request", creates), ("a cascade of 8,000 records", cascades)].map {
+    let all: [(name: String, rates: Rates, floor: Double?)] = [
+      ("creates by 1,000 in a request", creates, 0.2), ("change sets of 1,000 creates", sets, 0.2),
+      ("a cascade of 8,000 records", cascades, nil),
+    ]
+    return all.filter { !$0.rates.isEmpty }.map {
       Measurement.Result(
-        name: $0, rate: Measurement.median($1.map(\.rate)), limitName: engine,
-        limit: Measurement.median($1.map(\.limit)), floor: nil)
+        name: $0.name, rate: Measurement.median($0.rates.map(\.rate)), limitName: engine,
+        limit: Measurement.median($0.rates.map(\.limit)), floor: database == nil ? $0.floor : nil)
     }
   }
 

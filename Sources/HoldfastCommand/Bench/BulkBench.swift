@@ -15,7 +15,16 @@ struct BulkBench {
   /// The PostgreSQL database; nil for SQLite.
   let sql: PgBench?
   let folder: URL
+  let schema: SyncSchema
   let token: String
+  /// The device whose change sets are sent.
+  private var device: ServerBench
+
+  /// - Parameter device: the token of a device, and its user.
+  init(port: UInt16, sql: PgBench?, folder: URL, schema: SyncSchema, device: (token: String, user: String)) {
+    (self.port, self.sql, self.folder, self.schema, token) = (port, sql, folder, schema, device.token)
+    self.device = ServerBench(port: port, tokens: [device.token], zones: [device.user])
+  }
 
   /// Records of 200 bytes per second, by requests of 1,000 creates each on one connection; and for the database alone.
   func creates(requests: Int) async throws -> (rate: Double, limit: Double) {
@@ -26,9 +35,17 @@ struct BulkBench {
     if let sql {
       limit = try sql.bareSets(count: requests, with: Self.text) * Double(Self.batch)
     } else {
-      limit = try await RawSQLite.sets(of: Self.batch, count: requests, with: Self.text, in: folder)
+      limit = try await RawSQLite.sets(of: Self.batch, count: requests, with: Self.text, schema, in: folder)
     }
     return (Double(requests * Self.batch) / seconds, limit)
+  }
+
+  /// The same in change sets of a device, each of 1,000 creates in a request.
+  mutating func changeSets(requests: Int) async throws -> (rate: Double, limit: Double) {
+    let rate = try device.changeSets(of: Self.batch, count: requests, with: Self.text)
+    let limit = try await RawSQLite.sets(
+      of: Self.batch, count: requests, with: Self.text, schema, in: folder)
+    return (rate, limit)
   }
 
   /// Records per second that a deletion of their parent cascades to; and for the database alone.
@@ -73,7 +90,9 @@ struct BulkBench {
 
   private func request(_ method: String, _ path: String, _ body: [UInt8]) -> [UInt8] {
     let content = body.isEmpty ? "" : "Content-Type: application/json\r\nContent-Length: \(body.count)\r\n"
-    let head = "\(method) \(path) HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\n\(content)\r\n"
+    let head = """
+      \(method) \(path) HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\nPrefer: return=minimal\r\n\(content)\r\n
+      """
     return Array(head.utf8) + body
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Holdfast
+import HoldfastSQLiteStore
 
 /// The local throughput of a device, compared with the same work in raw SQLite.
 enum DeviceBench {
@@ -82,23 +83,33 @@ enum RawSQLite {
     return Double(rows.count) / seconds
   }
 
-  /// Rows per second in durable transactions of `size`, into a table with the primary key and index of a server's table.
-  static func sets(of size: Int, count: Int, with text: String, in folder: URL) async throws -> Double {
-    let connection = try open("sets-\(UInt32.random(in: 0 ... .max)).db", in: folder)
+  /// A database with the tables, indexes and checks of a server, and its cache.
+  private static func server(_ schema: SyncSchema, in folder: URL) throws -> SQLiteConnection {
+    let path = folder.appendingPathComponent("server-\(UInt32.random(in: 0 ... .max)).db").path
+    let connection = try SQLiteConnection(path: path)
+    _ = try connection.row("PRAGMA journal_mode = WAL")
     try connection.execute(
-      """
-      CREATE TABLE notes (id TEXT NOT NULL, zone TEXT NOT NULL, seq INTEGER NOT NULL, rev INTEGER NOT NULL,
-        stamps TEXT NOT NULL, text TEXT, PRIMARY KEY (zone, seq)) WITHOUT ROWID, STRICT;
-      CREATE UNIQUE INDEX notes_id ON notes (id);
-      """)
-    let insert = try connection.statement("INSERT INTO notes VALUES (?, 'a zone', ?, 1, 'a stamp', ?)")
+      "PRAGMA synchronous = FULL; PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 4000")
+    try connection.execute(schema.serverSQL)
+    return connection
+  }
+
+  /// Rows a second in durable transactions of so many, into the table of a server: the same rows that it writes.
+  static func sets(
+    of size: Int, count: Int, with text: String, _ schema: SyncSchema, in folder: URL
+  ) async throws -> Double {
+    let connection = try server(schema, in: folder)
+    let zone = StoreEnvironment.system.newID()
+    let insert = try connection.statement(
+      "INSERT INTO notes (id, zone, seq, rev, stamps, text) VALUES (?, '\(zone)', ?, 1, '1.019ab5c6d7e80000.64', ?)"
+    )
     let ids = (0..<size * count).map { _ in StoreEnvironment.system.newID() }
     let seconds = try await Measurement.seconds {
       for set in 0..<count {
         try connection.transaction(.immediate) {
           for number in set * size..<(set + 1) * size {
             try insert.bind(ids[number], at: 1)
-            try insert.bind(Int64(number), at: 2)
+            try insert.bind(Int64(number + 1), at: 2)
             try insert.bind(text, at: 3)
             try insert.run()
           }

@@ -27,6 +27,33 @@ struct DownloadBench {
       limitName: "raw SQLite, one transaction", limit: Measurement.median(limits), floor: nil, least: 100_000)
   }
 
+  /// What a device does of it by itself, from the answers that another one got; until they are in the database, and can be read.
+  func measureApplying() async throws -> Measurement.Result {
+    let rows = try await rows(of: try await publish(as: "recorded"))
+    guard let url = URL(string: server) else { throw BenchError(text: "no URL: \(server)") }
+    let recording = RecordingTransport(HTTPTransport(server: url))
+    _ = try await download("recording", of: "recorded", by: recording)
+    var (rates, limits): ([Double], [Double]) = ([], [])
+    for run in 0..<runs {
+      limits.append(try await RawSQLite.insert(rows, in: folder, run: run))
+      rates.append(
+        try await download("replayed-\(run)", of: "recorded", by: ReplayTransport(recording.answers)))
+    }
+    return .init(
+      name: "records of 200 bytes applied on a device", rate: Measurement.median(rates),
+      limitName: "raw SQLite, one transaction", limit: Measurement.median(limits), floor: nil)
+  }
+
+  /// By how many bytes the memory of this process grows at the most while all arrives.
+  func peak() async throws -> Double {
+    _ = try await publish(as: "weighed")
+    // From here on the peak is that of what follows: proc(5).
+    try "5".write(toFile: "/proc/self/clear_refs", atomically: false, encoding: .utf8)
+    let before = try ResourceBench.memory("VmRSS", of: "self")
+    _ = try await download("weighed-device", of: "weighed", snapshotsFrom: nil)
+    return try ResourceBench.memory("VmHWM", of: "self") - before
+  }
+
   /// The same with a snapshot that the server has already built, and with a seed. Each is compared with copying the snapshot's file, and
   /// with raw SQLite inserts.
   func measureSnapshot() async throws -> [Measurement.Result] {
@@ -51,7 +78,7 @@ struct DownloadBench {
     let (copied, inserted) = (Measurement.median(copies), Measurement.median(inserts))
     return [("by changes", changes), ("by snapshot", snapshots), ("from a seed", seeds)].flatMap {
       name, rates in
-      [("a copy of the file", copied), ("raw SQLite, one transaction", inserted)].map { limit in
+      [("a checked copy of the file", copied), ("raw SQLite, one transaction", inserted)].map { limit in
         Measurement.Result(
           name: "records of 200 bytes \(name)", rate: Measurement.median(rates), limitName: limit.0,
           limit: limit.1, floor: nil)
@@ -59,13 +86,15 @@ struct DownloadBench {
     }
   }
 
-  /// Copies a file and syncs it to disk.
+  /// Copies a file, waits until it is on disk, and checks the copy.
   private func copy(_ file: URL, _ run: Int) throws {
     let copy = folder.appendingPathComponent("copy-\(run).db")
     _ = FileManager.default.createFile(atPath: copy.path, contents: nil)
     let (source, target) = (try FileHandle(forReadingFrom: file), try FileHandle(forWritingTo: copy))
     while let part = try source.read(upToCount: 1 << 20), !part.isEmpty { try target.write(contentsOf: part) }
     try target.synchronize()
+    let checked = try SQLiteConnection(path: copy.path, access: .readOnly).value("PRAGMA quick_check")?.text
+    guard checked == "ok" else { throw BenchError(text: "the copy is \(checked ?? "no database")") }
   }
 
   /// Saves the server's snapshot, as an app would ship it.
@@ -97,6 +126,19 @@ struct DownloadBench {
   /// Downloads everything into an empty device, and returns the records per second.
   private func download(_ name: String, of user: String, snapshotsFrom: Int?) async throws -> Double {
     let (store, engine) = try device(name, snapshotsFrom: snapshotsFrom)
+    return try await download(name, of: user, store, engine)
+  }
+
+  /// The same page by page, over a transport.
+  private func download(_ name: String, of user: String, by transport: any Transport) async throws -> Double {
+    let store = try Store(path: folder.appendingPathComponent("\(name).db").path, schema: schema)
+    let engine = SyncEngine(store: store, transport: transport, snapshotsFrom: nil)
+    return try await download(name, of: user, store, engine)
+  }
+
+  private func download(
+    _ name: String, of user: String, _ store: Store, _ engine: SyncEngine
+  ) async throws -> Double {
     try await engine.signIn(name: user, password: "correct-horse", device: name)
     let seconds = try await Measurement.seconds { try await engine.sync() }
     let arrived = try await store.read { try $0.rows("SELECT count(*) FROM items").rows[0][0] }

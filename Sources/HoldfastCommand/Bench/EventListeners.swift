@@ -6,6 +6,7 @@ final class EventListeners {
   private var buffer = [UInt8](repeating: 0, count: 64 << 10)
 
   var count: Int { polled.count }
+  var descriptors: [Int32] { polled.map(\.fd) }
 
   deinit { for entry in polled { close(entry.fd) } }
 
@@ -59,6 +60,13 @@ final class EventListeners {
         waiting[index].fd = -1
       }
     }
+  }
+
+  /// Reads what has come on one of the streams; whether zones have moved.
+  func hears(_ index: Int) throws -> Bool {
+    let count = recv(polled[index].fd, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+    if count <= 0 { throw BenchError(text: "a stream has ended") }
+    return contains(Array("event: zones".utf8), count)
   }
 
   /// Discards received bytes.

@@ -45,6 +45,15 @@ struct Measurement {
     return Double(seconds) + Double(attoseconds) / 1e18
   }
 
+  /// The same of what has nothing to wait for.
+  static func synchronousSeconds(_ body: () throws -> Void) rethrows -> Double {
+    let clock = ContinuousClock()
+    let start = clock.now
+    try body()
+    let (seconds, attoseconds) = (clock.now - start).components
+    return Double(seconds) + Double(attoseconds) / 1e18
+  }
+
   static func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
 }
 

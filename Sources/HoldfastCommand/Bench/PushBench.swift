@@ -18,7 +18,7 @@ struct PushBench {
 
   init(folder: URL, schema: SyncSchema, runs: Int) async throws {
     EventListeners.prepare()
-    server = try ServerProgram(folder: folder, schema: schema)
+    server = try ServerProgram(folder: folder, schema: schema, data: "push")
     self.runs = runs
     let port = server.port
     let people = try await Bench.signUp(Self.members + 2, at: "http://127.0.0.1:\(port)")
@@ -67,17 +67,18 @@ struct PushBench {
     let othersAlone = try otherRate()
     try streams.open(listeners[..<100], port: server.port)
     let together = try rate(Self.writers, streams)
+    let pulls = try pulls(streams)
     try streams.open(listeners[100..<1000], port: server.port)
     let times = try delays(streams).sorted()
     try streams.open(listeners[1000...], port: server.port)
     let othersBeside = try otherRate()
-    let memory = try server.memory() / 1e6
+    let memory = try server.memory("VmRSS") / 1e6
     func delay(_ name: String, _ index: Int) -> Measurement.Result {
       .init(
         name: "a write until \(name) of 1,000 heard of it", rate: times[index] * 1e6,
         limitName: "until its answer", limit: 1e6 / one, floor: nil, unit: " us")
     }
-    return [
+    return pulls + [
       .init(
         name: "writes that reach 100 listeners", rate: together, limitName: "nobody listens", limit: alone,
         floor: nil),
@@ -88,6 +89,24 @@ struct PushBench {
       .init(
         name: "memory of a server with \(streams.count) streams", rate: memory, limitName: "limit",
         limit: Self.memoryLimit, floor: nil, most: Self.memoryLimit, unit: " MB"),
+    ]
+  }
+
+  /// How many devices a second hear of a write and have pulled it, and how soon half of them.
+  private mutating func pulls(_ streams: EventListeners) throws -> [Measurement.Result] {
+    var devices = try PullBench(streams, listeners[..<Self.members], port: server.port)
+    var times: [Double] = []
+    let seconds = try Measurement.synchronousSeconds {
+      times = try devices.measure(&bench, writes: 30 * runs)
+    }
+    streams.drain()
+    return [
+      .init(
+        name: "deliveries to 100 listeners, event and pull", rate: Double(times.count) / seconds,
+        limitName: "wanted", limit: 3000, floor: nil),
+      .init(
+        name: "a write until half of 100 have pulled it", rate: Measurement.median(times) * 1e6,
+        limitName: "wanted", limit: 8000, floor: nil, unit: " us"),
     ]
   }
 

@@ -37,13 +37,38 @@ struct ServerBench {
     guard result.errors == 0 else {
       throw BenchError(text: "\(result.errors) of \(result.requests) creates failed")
     }
-    // The generator does not return the last answers. So another request per device reads its state for the next run.
+    try catchUp(connections)
+    return result.rate
+  }
+
+  /// Records a second in change sets of so many creates, a request each, on the first connection.
+  mutating func changeSets(of size: Int, count: Int, with text: String) throws -> Double {
+    var sets = (0..<count).map { _ in
+      let creates = (0..<size).map { _ in
+        """
+        {"op":"create","table":"notes","id":"\(StoreEnvironment.system.newID())","at":"0000000000010000",\
+        "columns":{"text":"\(text)"}}
+        """
+      }
+      return Array("[\(creates.joined(separator: ","))]".utf8)
+    }
+    let result = try follow(1, count) { bench, connection in
+      bench.request(connection, bench.unsent(of: connection), sealed: [sets.removeLast()])
+    }
+    guard result.errors == 0 else {
+      throw BenchError(text: "\(result.errors) of \(result.requests) change sets failed")
+    }
+    try catchUp(1)
+    return result.rate * Double(size)
+  }
+
+  /// Asks where the devices stand, for the next run: the generator does not show the last answers.
+  private mutating func catchUp(_ connections: Int) throws {
     var asked = Set<Int>()
     _ = try follow(connections, connections * 2) { bench, connection in
       asked.insert(connection).inserted
         ? bench.request(connection, bench.unsent(of: connection), sealed: []) : []
     }
-    return result.rate
   }
 
   /// The request of one create.

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Holdfast
 
 /// `holdfast serve` of this program as a separate process, so that its memory can be measured.
@@ -6,12 +7,15 @@ final class ServerProgram {
   let port: UInt16
   private let process = Process()
 
-  init(folder: URL, schema: SyncSchema) throws {
+  var url: String { "http://127.0.0.1:\(port)" }
+
+  /// - Parameter data: the name of its directory in the folder.
+  init(folder: URL, schema: SyncSchema, data: String) throws {
     let file = folder.appendingPathComponent("bench.json")
     try Data(schema.json.bytes).write(to: file)
     process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
     process.arguments = [
-      "serve", "--schema", file.path, "--data", folder.appendingPathComponent("push").path, "--listen",
+      "serve", "--schema", file.path, "--data", folder.appendingPathComponent(data).path, "--listen",
       "127.0.0.1:0", "--sign-up-limit", "1000",
     ]
     let output = Pipe()
@@ -25,13 +29,20 @@ final class ServerProgram {
     self.port = port
   }
 
-  /// The resident memory in bytes.
-  func memory() throws -> Double {
-    let status = try String(contentsOfFile: "/proc/\(process.processIdentifier)/status", encoding: .utf8)
-    guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmRSS:") }),
-      let kibibytes = Double(line.filter(\.isNumber))
-    else { throw BenchError(text: "the memory of the server can't be read") }
-    return kibibytes * 1024
+  /// Its memory in bytes: `VmRSS` is what it has in use, `VmHWM` the most that it had.
+  func memory(_ field: String) throws -> Double {
+    try ResourceBench.memory(field, of: String(process.processIdentifier))
+  }
+
+  /// The processor time that it has taken, in seconds.
+  func processorSeconds() throws -> Double {
+    let text = try String(contentsOfFile: "/proc/\(process.processIdentifier)/stat", encoding: .utf8)
+    // Behind the name, which may have blanks: the 14th and 15th field of all are the ticks.
+    let fields = (text.components(separatedBy: ") ").last ?? "").split(separator: " ")
+    guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else {
+      throw BenchError(text: "the processor time of the server can't be read")
+    }
+    return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
   }
 
   deinit {

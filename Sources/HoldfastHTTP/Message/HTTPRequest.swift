@@ -37,9 +37,16 @@ public struct HTTPRequest: Sendable {
     let path = self.path
     guard path.utf8.first == UInt8(ascii: "/") else { return nil }
     var parts: [String] = []
+    parts.reserveCapacity(6)
     for part in path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
-      guard let decoded = percentDecoded(part, plusIsSpace: false) else { return nil }
-      parts.append(decoded)
+      // Most have no escapes.
+      if !part.contains(UInt8(ascii: "%")) {
+        parts.append(String(Substring(part)))
+      } else if let decoded = percentDecoded(part, plusIsSpace: false) {
+        parts.append(decoded)
+      } else {
+        return nil
+      }
     }
     return parts
   }

@@ -12,6 +12,7 @@ package struct SQLiteDatabase: ServerDatabase {
   package let readerCount: Int? = nil
   package let writers: (count: Int, batch: Int) = (1, .max)
   private let readers = SQLiteReaderPool()
+  private let cache = ReadCache()
   /// Maintains the history mark; nil if the process does not serve the database.
   private let keeper: HistoryKeeper?
   private let damage: DamageWatch
@@ -68,7 +69,7 @@ package struct SQLiteDatabase: ServerDatabase {
   }
 
   package func store() throws -> any StoreWriter {
-    try SQLiteStore(schema, on: Self.writer(path), known, damage, keeper)
+    try SQLiteStore(schema, on: Self.writer(path), known, damage, keeper, cache)
   }
 
   package func slowStore() throws -> (any StoreWriter)? { nil }
@@ -79,7 +80,7 @@ package struct SQLiteDatabase: ServerDatabase {
         let connection = try SQLiteConnection(path: path, access: .readWrite)
         try connection.execute(
           "PRAGMA query_only = ON; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 268435456;")
-        return try SQLiteReader(schema, on: connection, known)
+        return try SQLiteReader(schema, on: connection, known, cache)
       },
       { reader in
         do {
@@ -90,6 +91,10 @@ package struct SQLiteDatabase: ServerDatabase {
           throw error
         }
       })
+  }
+
+  package func recall<Result>(_ body: (any StoreMemory) throws -> Result?) throws -> Result? {
+    try readers.readIdle { reader in try reader.memory.flatMap { try body($0) } } ?? nil
   }
 
   package func listen(mayLead: Bool, _ receive: @escaping @Sendable (Notification) -> Void) -> (

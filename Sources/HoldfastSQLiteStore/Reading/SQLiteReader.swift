@@ -13,8 +13,11 @@ final class SQLiteReader: StoreReader {
   private let feed: SQLiteChangeFeed
   private let begin: Statement
   private let end: Statement
-  private let findVersion: Statement
-  var cache = ReadCache()
+  private let findAny: Statement
+  /// What all readers know.
+  let cache: ReadCache
+  /// The state that the transaction sees; nil outside of one, and where it is not known.
+  private(set) var seen: CommitState?
   private let findDevice: Statement
   private let findAccount: Statement
   private let findZones: Statement
@@ -34,8 +37,11 @@ final class SQLiteReader: StoreReader {
     AND NOT EXISTS (SELECT 1 FROM holdfast_acks a WHERE a.device = ?1 AND a.zone = m.zone)
     """
 
-  init(_ schema: SyncSchema, on connection: SQLiteConnection, _ known: KnownHistory) throws {
+  init(
+    _ schema: SyncSchema, on connection: SQLiteConnection, _ known: KnownHistory, _ cache: ReadCache
+  ) throws {
     self.connection = connection
+    self.cache = cache
     self.schema = schema
     self.known = known
     history = known.now
@@ -44,7 +50,7 @@ final class SQLiteReader: StoreReader {
     feed = try SQLiteChangeFeed(schema, on: connection)
     begin = try connection.statement("BEGIN")
     end = try connection.statement("COMMIT")
-    findVersion = try connection.statement("PRAGMA data_version")
+    findAny = try connection.statement("PRAGMA user_version")
     findDevice = try connection.statement(
       """
       SELECT number, user, confirmed, chain, seen_at, acknowledged_refusals, session_used, scope, issued_after, acks_purged, app, app_schema,
@@ -58,21 +64,33 @@ final class SQLiteReader: StoreReader {
       "SELECT first, last, operation, problem FROM holdfast_refusals WHERE device = ? ORDER BY first")
   }
 
+  /// What is known of the state that the database is in now.
+  var memory: SQLiteMemory? { connection.commitState.map { SQLiteMemory(cache: cache, state: $0) } }
+
   func transaction<Result>(_ body: () throws -> Result) throws -> Result {
+    let before = connection.commitState
     try begin.run()
     defer {
-      cache.close()
+      seen = nil
       try? end.run()
     }
-    cache.open(at: try findVersion.onlyInteger())
+    // The first read decides which state the transaction sees. What was there before it and is after it is that state.
+    try findAny.run()
+    if let before, before == connection.commitState {
+      seen = before
+      cache.begin(at: before) { connection.commitState == before }
+    }
     return try body()
   }
 
   func device(_ token: TokenHash) throws -> KnownDevice? {
-    if let known = cache.device(token) { return known }
+    if let seen, let known = cache.device(token, at: seen) {
+      history = known.history
+      return known.device
+    }
     while let found = try find(token) {
       if found.epoch == history.epoch {
-        cache.keep(found.device)
+        if let seen { cache.keep(found.device, history, at: seen) }
         return found.device
       }
       // Another epoch has begun, and may have changed the device.
@@ -100,12 +118,8 @@ final class SQLiteReader: StoreReader {
     return (device, findDevice.text(13))
   }
 
-  func answer(to request: QuietRequest, of device: Int64) -> [UInt8]? {
-    cache.answer(to: request, of: device)
-  }
-
-  func keep(_ answer: [UInt8], to request: QuietRequest, of device: Int64) {
-    cache.keep(answer, to: request, of: device)
+  func keep(_ answer: [UInt8], to request: QuietRequest, of device: DeviceKey) {
+    if let seen { cache.keep(answer, to: request, of: device, at: seen) }
   }
 
   func account(_ name: String) throws -> (id: String, password: String)? {
@@ -143,7 +157,7 @@ final class SQLiteReader: StoreReader {
   }
 
   func zones(of device: DeviceKey) throws -> [ZoneProgress] {
-    if let known = cache.zones(of: device.number) { return known }
+    if let seen, let known = cache.zones(of: device.number, at: seen) { return known }
     try findZones.bind(device.number, at: 1)
     try findZones.bind(device.user, at: 2)
     defer { findZones.reset() }
@@ -159,12 +173,12 @@ final class SQLiteReader: StoreReader {
           seq: findZones.integer(3), purged: findZones.integer(4), role: findZones.text(5),
           wasLost: findZones.integer(6) == 1))
     }
-    cache.keep(zones, of: device.number)
+    if let seen { cache.keep(zones, of: device, at: seen) }
     return zones
   }
 
   func refusals(of device: Int64) throws -> [StoredRefusal] {
-    if let known = cache.refusals(of: device) { return known }
+    if let seen, cache.hasNoRefusals(device, at: seen) { return [] }
     try findRefusals.bind(device, at: 1)
     defer { findRefusals.reset() }
     var refusals: [StoredRefusal] = []
@@ -174,7 +188,7 @@ final class SQLiteReader: StoreReader {
           first: findRefusals.integer(0), last: findRefusals.integer(1), operation: findRefusals.integer(2),
           problem: findRefusals.blob(3)))
     }
-    cache.keep(refusals, of: device)
+    if let seen, refusals.isEmpty { cache.keepNoRefusals(of: device, at: seen) }
     return refusals
   }
 
@@ -202,7 +216,7 @@ final class SQLiteReader: StoreReader {
   func moment<Result>(_ body: () throws -> Result) throws -> Result { try transaction(body) }
 
   func zone(_ zone: String, for user: String?) throws -> ZoneProgress? {
-    if let user, let known = cache.zone(zone, for: user) { return known }
+    if let user, let seen, let known = cache.zone(zone, for: user, at: seen) { return known }
     let row = try connection.row(
       """
       SELECT z.seq, z.purged, CASE WHEN ?2 IS NULL THEN 'owner' ELSE coalesce(m.role, CASE z.public WHEN 1 THEN 'viewer' END, '') END
@@ -213,7 +227,7 @@ final class SQLiteReader: StoreReader {
         zone: zone, ack: ZoneAck(zone: zone, epoch: "", seq: 0), isStored: false,
         seq: $0[0].integer ?? 0, purged: $0[1].integer ?? 0, role: $0[2].text ?? "", wasLost: false)
     }
-    if let found, let user { cache.keep(found, for: user) }
+    if let found, let user, let seen { cache.keep(found, for: user, at: seen) }
     return found
   }
 

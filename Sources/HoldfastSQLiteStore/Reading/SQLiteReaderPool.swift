@@ -19,6 +19,13 @@ final class SQLiteReaderPool: @unchecked Sendable {
     return try body(reader)
   }
 
+  /// Lends a reader that is there and not in use; nil when there is none.
+  func readIdle<Result>(_ body: (SQLiteReader) throws -> Result) rethrows -> Result? {
+    guard let reader = lock.hold({ idle.popLast() }) else { return nil }
+    defer { lock.hold { idle.append(reader) } }
+    return try body(reader)
+  }
+
   /// Closes all readers that are not in use.
   func close() { lock.hold { idle.removeAll() } }
 }

@@ -8,6 +8,8 @@ final class SQLiteRecordTable {
   private let connection: SQLiteConnection
   private let find: Statement
   private let findZone: Statement
+  private let findBetween: Statement
+  private let findTombstonesBetween: Statement
   private let add: Statement
   private let change: Statement
   private let drop: Statement
@@ -24,6 +26,9 @@ final class SQLiteRecordTable {
     let settings = table.columns.map { ", \"\($0.name)\" = ?" }.joined()
     find = try connection.statement("SELECT zone, seq, rev, stamps\(columns) FROM \(name) WHERE id = ?")
     findZone = try connection.statement("SELECT zone FROM \(name) WHERE id = ?")
+    findBetween = try connection.statement("SELECT id FROM \(name) WHERE id BETWEEN ? AND ? LIMIT ?")
+    findTombstonesBetween = try connection.statement(
+      "SELECT id FROM holdfast_tombstones WHERE id BETWEEN ? AND ? LIMIT ?")
     add = try connection.statement(
       "INSERT INTO \(name) (id, zone, seq, rev, stamps\(columns)) VALUES (?, ?, ?, ?, ?\(places))")
     change = try connection.statement(
@@ -57,6 +62,26 @@ final class SQLiteRecordTable {
         deletedSeq: findTombstones.integer(5))
     }
     return entry
+  }
+
+  /// Those of some ids of which there is neither a record nor a tombstone, or none of them where that would take long to say. Ids are made in the order
+  /// of time, so few others lie between those that come together.
+  func absent(_ ids: [String]) throws -> [String] {
+    guard let first = ids.min(), let last = ids.max() else { return [] }
+    var known: TextSet = []
+    for statement in [findBetween, findTombstonesBetween] {
+      var room = 2 * ids.count
+      try statement.bind(first, at: 1)
+      try statement.bind(last, at: 2)
+      try statement.bind(Int64(room), at: 3)
+      defer { statement.reset() }
+      while try statement.step() {
+        known.insert(statement.text(0))
+        room -= 1
+      }
+      if room == 0 { return [] }
+    }
+    return known.isEmpty ? ids : ids.filter { !known.contains($0) }
   }
 
   private func readRecord(_ id: String, into entry: inout RecordEntry) throws {

@@ -16,6 +16,8 @@ final class SQLiteStore: StoreWriter {
   /// The writing connection.
   let connection: SQLiteConnection
   let isAlone = true
+  /// From how many records on it is quicker to look which of them are new.
+  private static let manyRecords = 8
   private let tables: [SQLiteRecordTable]
   private let zoneTable: SQLiteZones
   private let deviceTable: SQLiteDeviceTable
@@ -34,15 +36,25 @@ final class SQLiteStore: StoreWriter {
   private let count: Statement
   private let keeper: HistoryKeeper?
   private let damage: DamageWatch
+  /// What readers know; nil for who does not serve the database.
+  private let cache: ReadCache?
+  /// The state in which the transaction began, and how many rows were changed until then.
+  private var began: (state: CommitState?, changes: Int) = (nil, 0)
+  /// The state that the last commit of this connection left; nil where another may have committed by then.
+  private var left: CommitState?
+  /// Whether a trigger, which only a team can have added, may write more than is told to.
+  private var hasTriggers = false
 
   /// - Parameters:
-  ///   - damage: checked before each transaction; receives the error that ended it.
-  ///   - keeper: advanced with each commit; nil if the process does not serve the database.
+  ///   - cache: is told of each commit; nil for who does not serve the database.
+  ///   - damage: is asked before each transaction, and told what ended it.
+  ///   - keeper: is told of each commit; nil for who does not serve the database.
   init(
     _ schema: SyncSchema, on connection: SQLiteConnection, _ known: KnownHistory, _ damage: DamageWatch,
-    _ keeper: HistoryKeeper? = nil
+    _ keeper: HistoryKeeper? = nil, _ cache: ReadCache? = nil
   ) throws {
     self.connection = connection
+    self.cache = cache
     self.keeper = keeper
     self.damage = damage
     self.schema = schema
@@ -81,12 +93,29 @@ final class SQLiteStore: StoreWriter {
     try damage.requireNone()
     if keeper != nil { try checkPlace() }
     try begin.run()
+    if let cache { try enter(cache) }
     let rows = try findHistory.pairs()
     history = try SQLiteEpoch.history(rows)
     known.see(history)
     try keeper?.requireSame(SQLiteHistory(rows))
-    // Reading on demand is as fast as fetching in advance.
-    return Fetched()
+    // To ask for one thing after the other costs no more, but for records that are not there.
+    var fetched = Fetched()
+    let records = footprints.lazy.flatMap(\.records)
+    for (table, keys) in Dictionary(grouping: records, by: \.table) where keys.count >= Self.manyRecords {
+      for id in try tables[table].absent(keys.map(\.id)) {
+        fetched.records[Footprint.Key(table: table, id: id)] = RecordEntry()
+      }
+    }
+    return fetched
+  }
+
+  /// Notes in which state the transaction begins.
+  private func enter(_ cache: ReadCache) throws {
+    began = (connection.commitState, connection.totalChanges)
+    cache.enter(began.state)
+    if left == nil || began.state != left {
+      hasTriggers = try connection.value("SELECT 1 FROM sqlite_schema WHERE type = 'trigger' LIMIT 1") != nil
+    }
   }
 
   /// - Throws: `SQLiteError` if another process has moved the files away. If only the log is gone, first checkpoints its content into the
@@ -114,6 +143,7 @@ final class SQLiteStore: StoreWriter {
   }
 
   func commit(_ delta: Delta, announcing changes: ZoneChanges) throws {
+    let isAll = connection.totalChanges == began.changes && !hasTriggers
     try write(delta)
     for zone in delta.movedZones { try zoneTable.move(zone) }
     for (member, role) in delta.roles { try zoneTable.set(role, of: member) }
@@ -122,12 +152,18 @@ final class SQLiteStore: StoreWriter {
     try requestTable.write(delta.requests)
     let commits = try count.onlyInteger()
     try end.run()
+    if let cache {
+      let state = connection.commitState
+      cache.advance(from: began.state, to: state, isAll ? delta : nil)
+      left = began.state.flatMap { before in state.flatMap { $0.follows(before) ? $0 : nil } }
+    }
     if let commits { keeper?.advance(to: commits) }
   }
 
   func rollBack() {
     // Some failures have already ended the transaction.
     if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+    cache?.leave()
   }
 
   func beginSavepoint() throws { try beginSet.run() }

@@ -14,8 +14,10 @@ final class EventStreams: @unchecked Sendable {
     case interrupted
   }
 
-  /// The minimum time between two batches of events. Changes in between are merged.
-  static let coalescing = Duration.milliseconds(100)
+  /// How many events are sent in a millisecond, on average: each brings a device that pulls. Until their time is over, further moves are collected.
+  private static let eventsInMillisecond = 20
+  /// The longest time in which they are.
+  private static let longestPause = 100
   /// The number of streams notified at a time, so that a zone with many followers does not make all of them pull at one moment.
   static let batch = 1000
   /// This many unread changes wake the thread even without a stream: the log stores them in less memory.
@@ -160,8 +162,10 @@ final class EventStreams: @unchecked Sendable {
       for piece in events { take(piece) }
       let now = MonotonicTime.exact
       if hub.hasEvents, now >= lock.hold({ holdUntil }) {
-        send(hub.takeEvents(Self.batch))
-        lock.hold { holdUntil = .exact + Self.coalescing }
+        let events = hub.takeEvents(Self.batch)
+        send(events)
+        let pause = min(events.count / Self.eventsInMillisecond, Self.longestPause)
+        lock.hold { holdUntil = .exact + Duration.milliseconds(pause) }
       }
       beat(now)
     }

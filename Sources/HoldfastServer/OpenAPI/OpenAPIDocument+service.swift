@@ -102,7 +102,8 @@ extension OpenAPIDocument {
       ], required: ["operations"])
     return OpenAPIOperation(
       method: "post", id: "batch", summary: "Operations on several tables and zones, in order.",
-      parameters: OpenAPIParameter.requestIDs, body: (body, Self.json),
+      parameters: OpenAPIParameter.requestIDs + [OpenAPIParameter.preference.reference],
+      body: (body, Self.json),
       answers: [OpenAPIOperation.answer(200, "A result for each.", OpenAPISchema.reference("results"))],
       problems: [403, 404, 409, 410, 412, 422, 507])
   }

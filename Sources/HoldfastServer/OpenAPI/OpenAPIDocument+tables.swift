@@ -135,7 +135,8 @@ extension OpenAPIDocument {
   private func create(_ table: TableSchema) -> OpenAPIOperation {
     OpenAPIOperation(
       method: "post", id: "create_\(table.name)", summary: "Creates a record, or many.",
-      parameters: OpenAPIParameter.requestIDs, body: (component(table, "creates"), Self.types),
+      parameters: OpenAPIParameter.requestIDs + [OpenAPIParameter.preference.reference],
+      body: (component(table, "creates"), Self.types),
       answers: [
         recordAnswer(201, "The record.", table, [.tag, .location]),
         OpenAPIOperation.answer(
@@ -147,7 +148,8 @@ extension OpenAPIDocument {
   private func bulkUpdate(_ table: TableSchema) -> OpenAPIOperation {
     OpenAPIOperation(
       method: "patch", id: "update_many_\(table.name)", summary: "Updates many records.",
-      parameters: OpenAPIParameter.requestIDs, body: (component(table, "updates"), Self.types),
+      parameters: OpenAPIParameter.requestIDs + [OpenAPIParameter.preference.reference],
+      body: (component(table, "updates"), Self.types),
       answers: [OpenAPIOperation.answer(200, "A result for each.", OpenAPISchema.reference("results"))],
       problems: Self.writeProblems)
   }

@@ -9,6 +9,7 @@ enum OpenAPIParameter: String, CaseIterable {
   case atomic
   case requestID
   case idempotencyKey
+  case preference
   case ifMatch
   case ifNoneMatch
   case ifModifiedSince
@@ -40,6 +41,10 @@ enum OpenAPIParameter: String, CaseIterable {
       Self.make("X-Client-Request-ID", in: "header", "Makes the request safe to repeat.", Self.key)
     case .idempotencyKey:
       Self.make("Idempotency-Key", in: "header", "The same as X-Client-Request-ID.", Self.key)
+    case .preference:
+      Self.make(
+        "Prefer", in: "header", "return=minimal leaves the columns of records out of the answer.",
+        ["type": "string"])
     case .ifMatch:
       Self.make(
         "If-Match", in: "header", "The ETag that the record must have, or *.",

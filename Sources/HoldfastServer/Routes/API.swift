@@ -127,7 +127,8 @@ final class API: Sendable {
   private func checked(_ step: Step, _ request: HTTPRequest) -> Step {
     guard request.method == "GET" || request.method == "HEAD" else { return step }
     switch step {
-    case .answer, .look: return step.answering { Preconditions(request).checked($0) }
+    case .answer, .look:
+      return step.answering { $0.status == 200 ? Preconditions(request).checked($0) : $0 }
     default: return step
     }
   }
@@ -305,16 +306,22 @@ final class API: Sendable {
       throw Problem(.tokenInvalid)
     }
     if let issuedAt = bearer.issuedAt { device.key.use = .provider(issuedAt: issuedAt) }
-    let now = clock.trusted.now()
-    guard device.key.use.isTaken(after: device.issuedAfter),
-      let rest = device.sessionRest(environment.limits, at: now)
-    else {
+    guard let rest = rest(of: device) else {
       keys.remove(bearer.hash)
       throw Problem(.tokenInvalid)
     }
     keys.insert(device.key, for: rest)
     return device
   }
+
+  /// For how many milliseconds a device's token is good without being looked up again; nil when it is not.
+  private func rest(of device: KnownDevice) -> Int64? {
+    guard device.key.use.isTaken(after: device.issuedAfter) else { return nil }
+    return device.sessionRest(environment.limits, at: clock.trusted.now())
+  }
+
+  /// Whether the token of a session, or of a program, is good.
+  func isGood(_ device: KnownDevice) -> Bool { rest(of: device) != nil }
 
   /// The device key for the writes of a REST request. The writer checks the device again.
   func writer(of request: HTTPRequest) throws -> DeviceKey {

@@ -60,9 +60,17 @@ enum Address: Equatable {
   ///
   /// - Throws: `Problem.notFound` if there is none.
   init(of request: HTTPRequest, in schema: SyncSchema) throws(Problem) {
+    if request.target == "/v1/sync" {
+      self = .sync
+      return
+    }
     guard let parts = request.pathParts else { throw Problem(.notFound) }
     if parts.count > 2, parts[0] == "v1", parts[1] == "tables" {
       self = try Self.inTables(parts.dropFirst(2), schema)
+      return
+    }
+    if parts.count > 3 {
+      self = try Self.named(parts, schema)
       return
     }
     switch parts {

@@ -44,9 +44,9 @@ struct Preconditions {
     return modifiedSince == seconds
   }
 
-  /// Applies the preconditions to an answer whose endpoint does not evaluate them.
+  /// The answer, of status 200, to a read that looks at no preconditions itself.
   func checked(_ response: HTTPResponse) -> HTTPResponse {
-    guard required != nil || tags != nil, response.status == 200 else { return response }
+    guard required != nil || tags != nil else { return response }
     let tag = response.headers.first { $0.name == "ETag" }?.value
     // Endpoints with an ETag evaluated the preconditions themselves, except those of constant answers.
     switch required {

@@ -35,12 +35,19 @@ struct WriteRoutes {
         try scope.check(table: item.operation.table, isDeletion: item.verb == .delete, in: api.schema)
       }
     }
-    let command = RestCommand(
+    var command = RestCommand(
       key: key, request: id.map { RequestKey(id: $0, fingerprint: requestFingerprint(request)) },
       form: form, items: items, contentSize: request.body.count)
+    command.isMinimal = prefersMinimal(request) && form != .single
+    let isMinimal = command.isMinimal
     return .write(.rest(command)) { result in
       switch result {
-      case .success(.rest(let answer, let isReplay)): return HTTPResponse(answer, isReplay: isReplay)
+      case .success(.rest(let answer, let isReplay)):
+        var response = HTTPResponse(answer, isReplay: isReplay)
+        if isMinimal, answer.status == 200 {
+          response.headers.append(("Preference-Applied", "return=minimal"))
+        }
+        return response
       case .success: return .problem(Problem(.internalError))
       case .failure(let problem):
         if problem.code == .tokenInvalid { api.keys.remove(key.token) }
@@ -110,6 +117,14 @@ struct WriteRoutes {
         .invalidRequest, "The id of a request has 1 to \(Self.requestIDLimit) printable ASCII characters.")
     }
     return id
+  }
+
+  /// Whether the sender wants to be told no more than is new to it: RFC 7240, section 4.2.
+  private func prefersMinimal(_ request: HTTPRequest) -> Bool {
+    guard let preferences = request.headers["Prefer"] else { return false }
+    return preferences.split(separator: ",").contains { preference in
+      preference.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased() == "return=minimal"
+    }
   }
 
   /// The condition in If-Match or If-None-Match.

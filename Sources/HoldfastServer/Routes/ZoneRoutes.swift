@@ -38,6 +38,7 @@ struct ZoneRoutes {
 
   /// `GET /v1/zones/{zone}/changes`: PROTOCOL.md, section 9.7.
   func changes(_ request: HTTPRequest, zone name: String) throws -> Step {
+    if let answer = try unchanged(request, zone: name) { return .answer(answer) }
     let hash = try Authentication(api: api).bearer(of: request).hash
     let parameters = try QueryParameters(request)
     // What is wrong with them is said to who may know of the zone.
@@ -76,6 +77,25 @@ struct ZoneRoutes {
         }
         return .answer(.content(writer.bytes, validators))
       }
+    }
+  }
+
+  /// The answer to a sender who has all changes of a zone, where that is known; nil else.
+  private func unchanged(_ request: HTTPRequest, zone name: String) throws -> HTTPResponse? {
+    guard let known = request.headers["If-None-Match"], request.headers["If-Match"] == nil else { return nil }
+    let bearer = try Authentication(api: api).bearer(of: request)
+    return try api.database.recall { memory in
+      guard bearer.issuedAt == nil, let (device, history) = memory.device(bearer.hash), api.isGood(device),
+        case .session = device.key.use, let zone = memory.zone(name, for: device.key.user)
+      else { return nil }
+      // As it is asked for again and again; another form of the same is looked at as any request is.
+      let token = ChangeToken(epoch: history.epoch, seq: zone.seq)
+      let tag = token.text
+      let progress = zone.acked(token)
+      guard known == "\"\(tag)\"", request.query == "since=\(tag)", !zone.role.isEmpty, !progress.hasChanges,
+        !progress.isFenced(epoch: history.epoch)
+      else { return nil }
+      return .notModified(.init(tag: tag))
     }
   }
 

@@ -61,21 +61,24 @@ struct AccessRules: ChangeSetPart {
 
   /// Requires the delete right for a reference that cascades across zones, because it lets the members of the other zone delete the record.
   func requireDependence(of record: StoredRecord, by columns: [Int]) throws {
-    let links = schema.links(of: record.table)
+    let links = stores.links[record.table]
     guard links.contains(where: { !$0.isInZone && $0.onDelete == .cascade && columns.contains($0.column) })
     else { return }
     try require(.delete, of: record.table, in: record.zone, why: ": a reference that can delete the record")
   }
 
   private func least(_ right: Right, of index: Int) -> Role {
-    let table = schema.tables[index]
-    return switch (table.zone, right) {
-    case (.explicit, _): .owner
+    switch schema.tables[index].zone {
+    case .explicit: return .owner
     // Records that only the server writes are merely recovered, never created or changed by others.
-    case (.server, _): .editor
-    case (_, .create): table.roles.create
-    case (_, .update): table.roles.update
-    case (_, .delete): table.roles.delete
+    case .server: return .editor
+    case .root, .parent, .user, .public: break
+    }
+    let roles = schema.tables[index].roles
+    return switch right {
+    case .create: roles.create
+    case .update: roles.update
+    case .delete: roles.delete
     }
   }
 }

@@ -40,8 +40,8 @@ extension ChangeSetRun {
 
   /// Records that a record must be validated.
   package func note(_ record: StoredRecord) {
-    let key = Footprint.Key(table: record.table, id: record.id)
     if !stores.rules.hasValidators { return }
+    let key = Footprint.Key(table: record.table, id: record.id)
     if written[key] == nil { written[key] = current }
   }
 

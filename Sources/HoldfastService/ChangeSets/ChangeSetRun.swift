@@ -81,6 +81,8 @@ package final class ChangeSetRun {
   private var isDone: [Bool]
   private var creates: TextMap<Int>?
   private var deletes: TextMap<Int64>?
+  /// Those of the record that was created last: the next of a request of REST has the same.
+  private var lastStamps: (creation: ColumnStamp, text: String)?
 
   package var schema: SyncSchema { stores.schema }
   package var ledger: ZoneLedger { stores.ledger }
@@ -183,6 +185,14 @@ package final class ChangeSetRun {
   func blame(_ operation: Int, _ problem: Problem) -> Problem {
     current = operation
     return problem
+  }
+
+  /// The stamps of a record that is created.
+  func text(of creation: ColumnStamp) -> String {
+    if let lastStamps, lastStamps.creation == creation { return lastStamps.text }
+    let text = RecordStamps(creation: creation).text
+    lastStamps = (creation, text)
+    return text
   }
 
   private func checkOwners() throws {

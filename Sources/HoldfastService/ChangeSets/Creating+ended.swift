@@ -17,7 +17,7 @@ extension Creating {
 
   /// The references with a delete rule. Empty if the author saw the current records: a missing reference is then an error.
   private func links(of table: Int, _ onDelete: Reference.OnDelete) -> [SyncSchema.Link] {
-    author.isPresent ? [] : schema.links(of: table).filter { $0.onDelete == onDelete }
+    author.isPresent ? [] : stores.links[table].filter { $0.onDelete == onDelete }
   }
 
   /// Whether the reference decides the record's zone.

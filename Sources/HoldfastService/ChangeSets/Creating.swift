@@ -6,6 +6,9 @@ struct Creating: ChangeSetPart {
 
   /// Applies a create: inserts the record, merges it with a live record, or handles its tombstone.
   func create(_ operation: RecordOperation) throws {
+    if try stores.transaction.isNowhere(Footprint.Key(table: operation.table, id: operation.id)) {
+      return try createNew(operation)
+    }
     let store = stores.tables[operation.table]
     if let live = try store.record(operation.id) {
       guard try ledger.role(of: author.user, in: live.zone) != nil else { throw Problem(.recordExists) }
@@ -13,9 +16,7 @@ struct Creating: ChangeSetPart {
       return try Updating(run: run).merge(operation, into: live, base: 0)
     }
     guard let tombstone = try stores.tombstones.deletion(operation.id, of: store.table.name) else {
-      guard let zone = try homeOrTombstone(of: operation, under: nil) else { return }
-      Trace.took(.created)
-      return try insert(operation, zone: zone, rev: 1, isNew: true)
+      return try createNew(operation)
     }
     guard try ledger.role(of: author.user, in: tombstone.zone) != nil else { throw Problem(.recordExists) }
     guard try isRestore(operation, of: tombstone) else {
@@ -28,6 +29,12 @@ struct Creating: ChangeSetPart {
       stores.tombstones.becomeDeparture(operation.id, of: store.table.name, in: tombstone.zone)
     }
     try insert(operation, zone: zone, rev: tombstone.rev &+ 1, isNew: false)
+  }
+
+  private func createNew(_ operation: RecordOperation) throws {
+    guard let zone = try homeOrTombstone(of: operation, under: nil) else { return }
+    Trace.took(.created)
+    try insert(operation, zone: zone, rev: 1, isNew: true)
   }
 
   /// Whether a create restores a deleted record. It does if it says so, or if its device has deleted the record. It also does if it is
@@ -49,7 +56,7 @@ struct Creating: ChangeSetPart {
     let creation = ColumnStamp(rev: rev, stamp: stamp(of: operation), device: author.device)
     let record = StoredRecord(
       table: operation.table, id: operation.id, zone: zone, seq: try ledger.next(zone), rev: rev,
-      stamps: RecordStamps(creation: creation).text, values: values)
+      stamps: run.text(of: creation), values: values)
     try RecordWriting(run: run).insert(record)
     try ConflictLog(run: run).log(lost, of: record.id, table: record.table, zone: zone)
     if table.zone == .explicit {
@@ -110,7 +117,7 @@ struct Creating: ChangeSetPart {
   func parentZone(_ table: Int, column: String, id: String?) throws -> String {
     let missing = Problem(.referenceMissing, "\(schema.tables[table].name).\(column)")
     guard let id,
-      let link = schema.links(of: table).first(where: {
+      let link = stores.links[table].first(where: {
         schema.tables[table].columns[$0.column].name == column
       })
     else { throw missing }

@@ -32,11 +32,13 @@ struct RecordWriting: ChangeSetPart {
 
   /// Removes an earlier deletion or departure of the record from its zone. A record is only once in a zone's changes.
   private func removeTombstone(of record: StoredRecord) throws {
+    if try stores.transaction.isNowhere(Footprint.Key(table: record.table, id: record.id)) { return }
     try stores.tombstones.remove(record.id, of: schema.tables[record.table].name, in: record.zone)
   }
 
   /// Records that a record's unique values are new.
   private func noteUnique(_ record: StoredRecord, over old: StoredRecord?) {
+    if schema.tables[record.table].unique.isEmpty { return }
     let table = schema.tables[record.table]
     let isNew = table.unique.contains { group in
       guard let old, old.zone == record.zone else { return true }

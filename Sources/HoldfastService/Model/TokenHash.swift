@@ -3,11 +3,11 @@
 /// Tokens are looked up by their hash. The duration of a look-up reveals nothing about a token, because a token for a given hash cannot be
 /// constructed.
 package struct TokenHash: Sendable, Hashable {
-  private let bytes: [UInt8]
+  private let words: SIMD4<UInt64>
 
   /// Hashes a token in its wire form.
   package init(of token: some StringProtocol) {
-    bytes = BLAKE2b.hash(Array(token.utf8))
+    words = Self.hash(Array(token.utf8), key: [])
   }
 
   /// A keyed hash for the device of an identity at a client, whose tokens are JWTs. It equals no token's hash, because those use no key.
@@ -16,12 +16,16 @@ package struct TokenHash: Sendable, Hashable {
       withUnsafeBytes(of: UInt64(part.utf8.count).bigEndian) { Array($0) } + Array(part.utf8)
     }
     let key = Array("holdfast: the device of a JWT".utf8)
-    bytes = BLAKE2b.hash(parts, key: key)
+    words = Self.hash(parts, key: key)
+  }
+
+  private static func hash(_ text: [UInt8], key: [UInt8]) -> SIMD4<UInt64> {
+    BLAKE2b.hash(text, key: key).withUnsafeBytes { $0.loadUnaligned(as: SIMD4<UInt64>.self) }
   }
 
   /// Lends the bytes of the hash.
   package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
-    try bytes.withUnsafeBytes(body)
+    try withUnsafeBytes(of: words, body)
   }
 }
 

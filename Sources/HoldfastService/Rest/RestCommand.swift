@@ -22,6 +22,8 @@ package struct RestCommand: Sendable {
   package let contentSize: Int
   /// The progress by earlier transactions.
   package var progress = RestProgress()
+  /// Whether records are shown without their columns, where there are many.
+  package var isMinimal = false
 
   package init(
     key: DeviceKey, request: RequestKey?, form: Form, items: [Result<RestItem, Problem>], contentSize: Int,

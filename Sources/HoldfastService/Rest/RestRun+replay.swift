@@ -26,7 +26,7 @@ extension RestRun {
     if try shown.contains({ try isHiddenValue($0) }) { return nil }
     let body = try shown.mappingRecords { shown in
       isHidden = try isHidden || stores.ledger.role(of: author.user, in: shown.zone) == nil
-      guard !isHidden, !shown.isDeleted, !shown.hasColumns, room > 0,
+      guard !isHidden, !shown.isDeleted, !shown.hasColumns, room > 0, !command.isMinimal,
         let table = stores.schema.index(of: shown.table),
         let record = try stores.tables[table].record(shown.id), record.rev == shown.rev
       else { return .object(shown.members) }

@@ -214,9 +214,10 @@ final class RestRun {
     return .deleted(item.key, tombstone)
   }
 
-  /// A record for the answer. Beyond the size limit it has no values, to bound the memory.
+  /// A record for the answer. Many large ones would fill the memory: behind the limit they go without their values, as those do whose sender does not
+  /// want them.
   func show(_ record: StoredRecord, _ creator: String?) -> ShownRecord {
-    let isWhole = room > 0 || command.form == .single
+    let isWhole = command.form == .single || room > 0 && !command.isMinimal
     room -= record.size
     if isWhole { return ShownRecord(record: record, creator: creator, isWhole: true) }
     var head = record
@@ -237,6 +238,7 @@ final class RestRun {
 
   /// A record as far as the client may see it. A record of another zone does not exist for it.
   func look(_ key: Footprint.Key) throws -> VisibleRecord {
+    if try stores.transaction.isNowhere(key) { return .nothing }
     if let record = try stores.tables[key.table].record(key.id) {
       return try stores.ledger.role(of: author.user, in: record.zone) == nil ? .nothing : .live(record)
     }

@@ -9,6 +9,9 @@ package struct RecordEntry {
 
   /// The zone in which the record lives.
   package var home: String? { places.first { $0.place.state == .live }?.zone }
+
+  /// Whether there is neither a record nor a tombstone.
+  package var isNowhere: Bool { values == nil && places.isEmpty }
 }
 
 /// The state of a record in one zone.
@@ -45,22 +48,43 @@ package struct RecordPlace: Equatable {
 package struct RecordPlaces: Sequence {
   package typealias Element = (zone: String, place: RecordPlace)
 
-  private var all: [Element] = []
+  /// In a field of its own: so most records need no array.
+  private var first: Element?
+  private var others: [Element] = []
 
   package init() {}
 
-  package init(_ places: some Sequence<Element>) { all = Array(places) }
+  package var isEmpty: Bool { first == nil }
+
+  package init(_ places: some Sequence<Element>) {
+    for (zone, place) in places { self[zone] = place }
+  }
 
   package subscript(zone: String) -> RecordPlace? {
-    get { all.first { $0.zone == zone }?.place }
+    get {
+      if let first, first.zone == zone { return first.place }
+      return others.isEmpty ? nil : others.first { $0.zone == zone }?.place
+    }
     set {
-      guard let index = all.firstIndex(where: { $0.zone == zone }) else {
-        if let newValue { all.append((zone, newValue)) }
-        return
+      if first?.zone == zone {
+        first = newValue.map { (zone, $0) } ?? (others.isEmpty ? nil : others.removeFirst())
+      } else if let index = others.firstIndex(where: { $0.zone == zone }) {
+        if let newValue { others[index].place = newValue } else { others.remove(at: index) }
+      } else if let newValue {
+        if first == nil { first = (zone, newValue) } else { others.append((zone, newValue)) }
       }
-      if let newValue { all[index].place = newValue } else { all.remove(at: index) }
     }
   }
 
-  package func makeIterator() -> IndexingIterator<[Element]> { all.makeIterator() }
+  package struct Iterator: IteratorProtocol {
+    fileprivate var first: Element?
+    fileprivate var others: IndexingIterator<[Element]>
+
+    package mutating func next() -> Element? {
+      defer { first = nil }
+      return first ?? others.next()
+    }
+  }
+
+  package func makeIterator() -> Iterator { Iterator(first: first, others: others.makeIterator()) }
 }

@@ -24,6 +24,12 @@ package protocol ServerDatabase: Sendable {
   /// Answers requests that have come together: what they ask for first is read at once, and lent to what `body` reads on this thread.
   func together(_ lookUps: [LookUp], _ body: () -> Void)
 
+  /// Answers from what is known of the database as it is now, without asking it.
+  ///
+  /// - Parameter body: gives nil where that is not enough.
+  /// - Returns: what `body` gave; nil where nothing can be known, too.
+  func recall<Result>(_ body: (any StoreMemory) throws -> Result?) throws -> Result?
+
   /// Starts listening to changes by other servers and programs; nil if the database has no other writers.
   ///
   /// - Parameters:
@@ -53,6 +59,9 @@ package protocol ServerDatabase: Sendable {
 }
 
 extension ServerDatabase {
+  /// A database that can't tell whether somebody has written is always asked.
+  package func recall<Result>(_ body: (any StoreMemory) throws -> Result?) throws -> Result? { nil }
+
   package func tellMismatches(_ log: @escaping @Sendable (String) -> Void) {}
 
   package func together(_ lookUps: [LookUp], _ body: () -> Void) { body() }

@@ -22,11 +22,8 @@ package protocol StoreReader: CollectionReader {
   /// The device of a token, or nil.
   func device(_ token: TokenHash) throws -> KnownDevice?
 
-  /// The cached answer to the same request of the device, if the database has not changed since; nil if unknown.
-  func answer(to request: QuietRequest, of device: Int64) -> [UInt8]?
-
-  /// Caches an answer. Call it in the transaction that computed the answer.
-  func keep(_ answer: [UInt8], to request: QuietRequest, of device: Int64)
+  /// Keeps what a device is answered, in the transaction in which it was found out, for `StoreMemory`.
+  func keep(_ answer: [UInt8], to request: QuietRequest, of device: DeviceKey)
 
   /// The account of a name with its stored password, or nil.
   func account(_ name: String) throws -> (id: String, password: String)?
@@ -139,9 +136,7 @@ extension StoreReader {
     try moment(body)
   }
 
-  package func answer(to request: QuietRequest, of device: Int64) -> [UInt8]? { nil }
-
-  package func keep(_ answer: [UInt8], to request: QuietRequest, of device: Int64) {}
+  package func keep(_ answer: [UInt8], to request: QuietRequest, of device: DeviceKey) {}
 }
 
 /// A record that a reader requested by id and may read.

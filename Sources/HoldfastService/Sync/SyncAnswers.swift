@@ -37,7 +37,7 @@ package struct SyncAnswers {
     {
       return true
     }
-    if isDue(device, now: now) { return true }
+    if Self.isDue(device, now: now) { return true }
     // Many acks rarely match completely, and comparing them here would delay other requests.
     if command.acks.count > 64 { return true }
     for (zone, ack) in command.acks {
@@ -52,19 +52,18 @@ package struct SyncAnswers {
   }
 
   /// Whether the server must store that the device is alive: once per session and once a day.
-  private func isDue(_ device: KnownDevice, now: Int64) -> Bool {
+  private static func isDue(_ device: KnownDevice, now: Int64) -> Bool {
     !device.isSessionUsed || device.seenAt + 86_400_000 < now
   }
 
   /// The cached answer to a quiet request that the device has sent before; nil if there is none.
-  package func keptAnswer(to request: SyncRequest, of device: KnownDevice, clock: Stamp, now: Int64)
-    -> [UInt8]?
-  {
-    if isDue(device, now: now) { return nil }
-    guard let quiet = QuietRequest(request), let rest = store.answer(to: quiet, of: device.key.number) else {
-      return nil
-    }
-    return Self.beginning(clock) + rest
+  package static func keptAnswer(
+    to request: SyncRequest, of device: KnownDevice, _ memory: any StoreMemory, clock: Stamp, now: Int64
+  ) -> [UInt8]? {
+    guard let quiet = QuietRequest(request), !isDue(device, now: now),
+      let rest = memory.answer(to: quiet, of: device.key.number)
+    else { return nil }
+    return beginning(clock) + rest
   }
 
   /// Caches the answer to a quiet request until something is written.
@@ -73,7 +72,7 @@ package struct SyncAnswers {
   ) {
     // While claims are open, the answer depends on the time.
     guard let quiet = QuietRequest(request), !history.isRecovering(at: now) else { return }
-    store.keep(Array(answer.dropFirst(Self.beginning(clock).count)), to: quiet, of: device.key.number)
+    store.keep(Array(answer.dropFirst(Self.beginning(clock).count)), to: quiet, of: device.key)
   }
 
   /// The beginning of an answer: the only part that depends on the time.

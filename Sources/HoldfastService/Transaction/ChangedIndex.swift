@@ -37,7 +37,8 @@ struct ChangedIndex {
 
   /// The ids of the records with a value, in their order.
   mutating func ids(
-    _ lookup: Lookup, _ value: IndexValue, among changed: [Footprint.Key: RecordEntry]
+    _ lookup: Lookup, _ value: IndexValue,
+    among changed: some Sequence<(key: Footprint.Key, value: RecordEntry)>
   ) -> [String] {
     if indexes[lookup] == nil {
       var made: [IndexValue: TextSet] = [:]

@@ -41,7 +41,7 @@ struct ChangedLists {
   /// The position nearest to a mark among the changed records.
   mutating func position(
     _ side: RecordList.Side, _ mark: String, in list: RecordList, besides id: String,
-    _ changed: [Footprint.Key: RecordEntry]
+    _ changed: some Sequence<(key: Footprint.Key, value: RecordEntry)>
   ) -> String? {
     if places[list] == nil { learn(list, changed) }
     guard let places = places[list] else { return nil }
@@ -61,7 +61,9 @@ struct ChangedLists {
     return nil
   }
 
-  private mutating func learn(_ list: RecordList, _ changed: [Footprint.Key: RecordEntry]) {
+  private mutating func learn(
+    _ list: RecordList, _ changed: some Sequence<(key: Footprint.Key, value: RecordEntry)>
+  ) {
     var found: [Place] = []
     for (key, entry) in changed where key.table == list.table {
       for (other, place) in Self.all(of: key, entry, schema) where other == list {

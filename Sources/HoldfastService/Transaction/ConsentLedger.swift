@@ -77,7 +77,7 @@ package final class ConsentLedger {
     // The database does not contain the transaction's changes yet.
     let touched = TextSet(
       zones.changedZones(of: user)
-        + transaction.working.changed.keys.lazy.filter { roots.contains($0.table) }.map(\.id)
+        + transaction.working.changed.lazy.map(\.key).filter { roots.contains($0.table) }.map(\.id)
     ).sorted()
     return try table.endedZoneCount(of: user, besides: touched)
       + touched.count { zone in

@@ -46,7 +46,7 @@ package final class MemberList {
     var count = try transaction.zones.isMade(zone) ? 0 : transaction.store.zones.memberCount(of: zone)
     for (key, entry) in transaction.working.changed where key.table == columns.table {
       if entry.home == zone { count += 1 }
-      if transaction.working.stored[key]?.home == zone { count -= 1 }
+      if transaction.working.stored(key)?.home == zone { count -= 1 }
     }
     return count
   }
@@ -78,13 +78,13 @@ package final class MemberList {
   private func changed(in zone: String) -> [(id: String, values: [Value])] {
     transaction.working.ids(.zone(table: columns.table), IndexValue(zone: zone, values: [])).compactMap {
       id in
-      transaction.working.changed[key(id)]?.values.map { (id, $0) }
+      transaction.working.changed(key(id))?.values.map { (id, $0) }
     }
   }
 
   private func key(_ id: String) -> Footprint.Key { Footprint.Key(table: columns.table, id: id) }
 
-  private func isChanged(_ id: String) -> Bool { transaction.working.changed[key(id)] != nil }
+  private func isChanged(_ id: String) -> Bool { transaction.working.isChanged(key(id)) }
 }
 
 /// The indexes of the built-in table `members`, and of its columns.

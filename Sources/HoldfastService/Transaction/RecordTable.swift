@@ -83,7 +83,7 @@ package final class RecordTable {
   )] {
     var found: TextMap<[String]> = [:]
     // The first stored results may be records that this transaction has already deleted.
-    let limit = limit == .max ? .max : limit + transaction.working.changed.count
+    let limit = limit == .max ? .max : limit + transaction.working.changedCount
     for start in stride(from: 0, to: values.count, by: Self.together) {
       let some = Array(values[start..<min(start + Self.together, values.count)])
       let stored = try transaction.store.references(of: index, by: column, to: some, limit: limit) {
@@ -122,5 +122,5 @@ package final class RecordTable {
 
   private func key(_ id: String) -> Footprint.Key { Footprint.Key(table: index, id: id) }
 
-  private func isChanged(_ id: String) -> Bool { transaction.working.changed[key(id)] != nil }
+  private func isChanged(_ id: String) -> Bool { transaction.working.isChanged(key(id)) }
 }

@@ -112,12 +112,18 @@ package final class Transaction {
     while true {
       let entry = try glance(key)
       let open = unlocked(entry).subtracting(asked)
-      if open.isEmpty || working.changed[key] != nil { return entry }
+      if open.isEmpty || working.isChanged(key) { return entry }
       for zone in open.sorted() { try zones.lock(zone) }
       asked.formUnion(open)
       // The record may have changed before the lock was acquired.
       try read([key.id], of: key.table)
     }
+  }
+
+  /// Whether there is neither a record nor a tombstone, as far as that can be said without a lock: of what is nowhere there is none to be had.
+  func isNowhere(_ key: Footprint.Key) throws -> Bool {
+    if let known = working.isNowhere(key) { return known }
+    return try glance(key).isNowhere
   }
 
   /// Reads records that are needed soon, and locks their zones.
@@ -156,7 +162,7 @@ package final class Transaction {
       return []
     }
     let key = Footprint.Key(table: link.target, id: id)
-    let entries = [working.stored[key], working.changed[key]].compactMap { $0 }
+    let entries = [working.stored(key), working.changed(key)].compactMap { $0 }
     return TextSet(entries.flatMap { $0.places.map(\.zone) }).sorted()
   }
 

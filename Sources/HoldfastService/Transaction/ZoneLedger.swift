@@ -13,9 +13,20 @@ package final class ZoneLedger {
     var author: Int64?
   }
 
+  /// A zone that was asked for; nil for one that is not there.
+  private struct Slot {
+    let name: String
+    var zone: Zone?
+    /// Whether the part can undo what it does to it.
+    var isNoted = false
+  }
+
   private let table: any ZoneTable
-  /// The locked zones; nil for unknown zones.
-  private var zones: TextMap<Zone?> = [:]
+  /// The zones that are known, and those among them that are there locked.
+  private var slots: [Slot] = []
+  private var places: TextMap<Int> = [:]
+  /// Where the zone is that was asked for last: most operations are in the zone of the one before.
+  private var last = 0
   /// The zones that the transaction creates, and how many of them are already written.
   private var made: [String] = []
   private var written = 0
@@ -23,8 +34,10 @@ package final class ZoneLedger {
   private var known: [ZoneUser: Role?] = [:]
   /// The roles that the transaction changes.
   private var changed: [ZoneUser: Role?] = [:]
-  /// The previous values, for undoing the part; nil where there was none.
-  private var journal: [(name: String, before: Zone??)] = []
+  /// The role that was asked for last; nil when roles have changed since.
+  private var recent: (member: ZoneUser, role: Role?)?
+  /// What to take back when the part is undone.
+  private var journal: [(slot: Int, before: Zone?)] = []
   private var roleJournal: [(member: ZoneUser, before: Role??)] = []
   private var madeBefore = 0
   /// The number of bytes that the change set adds to the conflict log of each zone.
@@ -39,8 +52,10 @@ package final class ZoneLedger {
 
   /// Resets the ledger for a new transaction, with the fetched data.
   func begin(_ fetched: Fetched) {
-    zones = fetched.zones.mapValues { $0.map(Self.zone) }
-    known = fetched.roles
+    slots.removeAll(keepingCapacity: true)
+    places.removeAll(keepingCapacity: true)
+    for (name, locked) in fetched.zones { slots[place(of: name)].zone = locked.map(Self.zone) }
+    (known, recent) = (fetched.roles, nil)
     changed.removeAll(keepingCapacity: true)
     made.removeAll(keepingCapacity: true)
     written = 0
@@ -61,13 +76,15 @@ package final class ZoneLedger {
   }
 
   func beginPart() {
+    for note in journal where note.slot < slots.count { slots[note.slot].isNoted = false }
     journal.removeAll(keepingCapacity: true)
     roleJournal.removeAll(keepingCapacity: true)
     madeBefore = made.count
   }
 
   func undoPart() {
-    for (name, before) in journal.reversed() { zones[name] = before }
+    for (slot, before) in journal { slots[slot].zone = before }
+    recent = nil
     for (member, before) in roleJournal.reversed() { changed[member] = before }
     made.removeLast(made.count - madeBefore)
     written = min(written, made.count)
@@ -77,8 +94,8 @@ package final class ZoneLedger {
   /// The notifications of the transaction, for the event streams.
   package var changes: ZoneChanges {
     var changes = ZoneChanges()
-    for (name, zone) in zones {
-      if let zone, zone.isDirty { changes.add(zone: name, by: zone.author) }
+    for slot in slots {
+      if let zone = slot.zone, zone.isDirty { changes.add(zone: slot.name, by: zone.author) }
     }
     changes.users = changedUsers
     return changes
@@ -92,9 +109,9 @@ package final class ZoneLedger {
 
   /// Adds the changed zones and roles for the write before the commit.
   func fill(_ delta: inout Delta) {
-    delta.movedZones = zones.compactMap { name, zone in
-      guard let zone, zone.isDirty else { return nil }
-      return MovedZone(zone: name, seq: zone.seq, counts: zone.counts)
+    delta.movedZones = slots.compactMap { slot in
+      guard let zone = slot.zone, zone.isDirty else { return nil }
+      return MovedZone(zone: slot.name, seq: zone.seq, counts: zone.counts)
     }.sorted { $0.zone < $1.zone }
     delta.roles = changed.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
@@ -104,7 +121,10 @@ package final class ZoneLedger {
   /// Assigns the next seq of an existing zone.
   func next(_ name: String) throws -> Int64 {
     // The database refuses a seq beyond its range.
-    try change(name) { $0.seq &+= 1 }.seq
+    try change(name) {
+      $0.seq &+= 1
+      return $0.seq
+    }
   }
 
   /// Adds to the counts of a zone.
@@ -112,35 +132,41 @@ package final class ZoneLedger {
   /// - Parameter isLog: whether the growth is in the conflict log.
   func count(_ growth: ZoneCounts, in name: String, isLog: Bool) throws {
     if isLog { logged[name, default: 0] += growth.bytes }
-    _ = try change(name) { $0.counts += growth }
+    try change(name) { $0.counts += growth }
   }
 
-  private func change(_ name: String, _ body: (inout Zone) -> Void) throws -> Zone {
-    guard var zone = try zone(name) else {
+  private func change<Result>(_ name: String, _ body: (inout Zone) -> Result) throws -> Result {
+    let place = try knownPlace(of: name)
+    guard var zone = slots[place].zone else {
       throw ServerError(.damaged, "A record is in a zone that is not there.")
     }
-    journal.append((name, .some(zone)))
-    body(&zone)
+    note(place)
+    let result = body(&zone)
     zone.author = zone.isDirty && zone.author != author ? nil : author
     zone.isDirty = true
-    zones[name] = .some(zone)
-    return zone
+    slots[place].zone = zone
+    return result
+  }
+
+  private func note(_ place: Int) {
+    if slots[place].isNoted { return }
+    slots[place].isNoted = true
+    journal.append((place, slots[place].zone))
   }
 
   /// Requires that every zone that the change set enlarges stays within its limits.
   ///
   /// - Throws: `Problem.zoneFull`.
   func requireRoom(_ limits: ZoneLimits) throws {
-    var seen: TextSet = []
-    for (name, before) in journal where seen.insert(name).inserted {
-      guard let new = (zones[name] ?? nil)?.counts else { continue }
-      let old = (before ?? nil)?.counts ?? ZoneCounts()
+    for (slot, before) in journal {
+      guard let new = slots[slot].zone?.counts else { continue }
+      let old = before?.counts ?? ZoneCounts()
       if let most = limits.records, new.records > most, new.records > old.records {
         throw Problem(.zoneFull, "A zone holds at most \(most) records.")
       }
       let growth = new.bytes - old.bytes
       // A change that deletes or shortens records passes, even if it adds to the conflict log.
-      if let most = limits.bytes, new.bytes > most, growth > 0, growth >= logged[name] ?? 0 {
+      if let most = limits.bytes, new.bytes > most, growth > 0, growth >= logged[slots[slot].name] ?? 0 {
         throw Problem(.zoneFull, "A zone holds at most \(most) bytes.")
       }
     }
@@ -159,7 +185,7 @@ package final class ZoneLedger {
   func isPublic(_ name: String) throws -> Bool { try zone(name)?.isPublic ?? false }
 
   /// Whether the transaction creates the zone.
-  func isMade(_ name: String) -> Bool { (zones[name] ?? nil).map { $0.stored == nil } ?? false }
+  func isMade(_ name: String) -> Bool { known(name).map { $0.stored == nil } ?? false }
 
   /// Creates a zone.
   ///
@@ -168,22 +194,47 @@ package final class ZoneLedger {
     if let scope, scope.zones != nil {
       throw Problem(.tokenLimited, "The record would make a zone: that takes a token for all zones.")
     }
-    journal.append((name, zones[name]))
+    let place = place(of: name)
+    note(place)
     made.append(name)
-    zones[name] = .some(Zone(seq: 0, isPublic: false, counts: ZoneCounts(), stored: nil))
+    slots[place].zone = Zone(seq: 0, isPublic: false, counts: ZoneCounts(), stored: nil)
   }
 
   /// Whether the transaction holds the zone's lock.
-  func isLocked(_ name: String) -> Bool { (zones[name] ?? nil) != nil }
+  func isLocked(_ name: String) -> Bool { known(name) != nil }
 
   /// Locks a zone, which another transaction may have created since the last look-up.
   func lock(_ name: String) throws {
-    zones[name] = .some(try table.lock(name).map(Self.zone))
+    let locked = try table.lock(name).map(Self.zone)
+    slots[place(of: name)].zone = locked
   }
 
-  private func zone(_ name: String) throws -> Zone? {
-    if zones[name] == nil { try lock(name) }
-    return zones[name] ?? nil
+  private func zone(_ name: String) throws -> Zone? { slots[try knownPlace(of: name)].zone }
+
+  /// A zone that was asked for before; nil for others, and for one that is not there.
+  private func known(_ name: String) -> Zone? { findPlace(of: name).flatMap { slots[$0].zone } }
+
+  private func findPlace(of name: String) -> Int? {
+    if last < slots.count, slots[last].name == name { return last }
+    guard let place = places[name] else { return nil }
+    last = place
+    return place
+  }
+
+  /// The place of a zone, made where there is none.
+  private func place(of name: String) -> Int {
+    if let known = findPlace(of: name) { return known }
+    last = slots.count
+    places[name] = last
+    slots.append(Slot(name: name))
+    return last
+  }
+
+  /// The place of a zone, which is locked if it is there.
+  private func knownPlace(of name: String) throws -> Int {
+    if let known = findPlace(of: name) { return known }
+    try lock(name)
+    return place(of: name)
   }
 
   // MARK: Roles
@@ -197,10 +248,16 @@ package final class ZoneLedger {
 
   /// A user's role in a zone, by an own membership or by groups.
   func memberRole(of user: String, in zone: String) throws -> Role? {
+    if let recent, recent.member.zone == zone, recent.member.user == user { return recent.role }
     let member = ZoneUser(zone: zone, user: user)
-    if let role = changed[member] ?? known[member] { return role }
-    if isMade(zone) { return nil }
-    let role = try table.role(of: user, in: zone)
+    let role = try changed[member] ?? known[member] ?? storedRole(of: member)
+    recent = (member, role)
+    return role
+  }
+
+  private func storedRole(of member: ZoneUser) throws -> Role? {
+    if isMade(member.zone) { return nil }
+    let role = try table.role(of: member.user, in: member.zone)
     known[member] = .some(role)
     return role
   }
@@ -217,6 +274,7 @@ package final class ZoneLedger {
     let member = ZoneUser(zone: zone, user: user)
     roleJournal.append((member, changed[member]))
     changed[member] = .some(role)
+    recent = nil
     changedMember(user)
   }
 

@@ -250,4 +250,21 @@ import Testing
     try alice.pull()
     #expect(alice.all("items").count == 1000)
   }
+
+  @Test("with Prefer: return=minimal the results of many have no columns, also when the request is repeated")
+  func minimal() throws {
+    let body: JSONValue = ["records": [item("One"), item("Two")]]
+    for isReplay in [false, true] {
+      let reply = try rest.send(
+        "POST", "/v1/tables/items", body, id: "1", ["Prefer": "wait=5, Return=minimal"])
+      #expect(reply.status == 200 && reply.statuses == [201, 201] && reply.isReplay == isReplay)
+      #expect(reply.headers["Preference-Applied"] == "return=minimal")
+      for result in reply.results {
+        #expect(result["record"]?["rev"] == 1 && result["record"]?["columns"] == nil)
+      }
+    }
+    let whole = try rest.send("POST", "/v1/tables/items", ["records": [item("Three")]], ["Prefer": "minimal"])
+    #expect(whole.results.first?["record"]?["columns"]?["title"] == "Three")
+    #expect(whole.headers["Preference-Applied"] == nil)
+  }
 }

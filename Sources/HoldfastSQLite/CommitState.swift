@@ -1,0 +1,34 @@
+internal import CSQLite
+
+/// Which commit a database in WAL mode has reached: another after each commit, of whatever connection and process.
+///
+/// It is the header of the index of the write-ahead log: a count of the commits, the length of the log, and the checksum of its last frame. The index is
+/// in memory that all processes share, so reading it takes neither a lock nor a system call. A new log after a checkpoint makes another state, too,
+/// though nothing was committed. Source: <https://www.sqlite.org/walformat.html>, section 2.1.
+public struct CommitState: Equatable, Sendable {
+  /// The 48 bytes, and zeros.
+  private let header: SIMD8<UInt64>
+
+  fileprivate init(header: SIMD8<UInt64>) { self.header = header }
+
+  /// The count of the commits; wraps.
+  private var commits: UInt32 {
+    withUnsafeBytes(of: header) { $0.load(fromByteOffset: 8, as: UInt32.self) }
+  }
+
+  /// Whether the one commit that began in a state has led to this one, and no other commit.
+  ///
+  /// - Parameter before: the state that the transaction of the commit saw when it had the lock for writing.
+  public func follows(_ before: CommitState) -> Bool { commits == before.commits &+ 1 }
+}
+
+extension SQLiteConnection {
+  /// The commit that the database has reached; nil without a write-ahead log, and while a commit is just being made.
+  public var commitState: CommitState? {
+    if logIndex == nil { logIndex = holdfast_log_index(database) }
+    guard let logIndex else { return nil }
+    var header = SIMD8<UInt64>.zero
+    let isWhole = withUnsafeMutableBytes(of: &header) { holdfast_copy_log_header(logIndex, $0.baseAddress) }
+    return isWhole != 0 ? CommitState(header: header) : nil
+  }
+}
