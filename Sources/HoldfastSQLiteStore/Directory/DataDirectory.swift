@@ -1,5 +1,5 @@
+import HoldfastConcurrency
 package import HoldfastService
-import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -46,7 +46,7 @@ package struct DataDirectory: Sendable {
 /// The exclusive lock on a data directory. It ends with `release`, with the object, and with the process.
 package final class DataDirectoryLock: Sendable {
   private let descriptor: Int32
-  private let isHeld = Atomic<Bool>(true)
+  private let isHeld = Locked(true)
 
   /// Takes the lock.
   ///
@@ -71,7 +71,11 @@ package final class DataDirectoryLock: Sendable {
 
   /// Releases the lock. A second call does nothing.
   package func release() {
-    guard isHeld.exchange(false, ordering: .acquiringAndReleasing) else { return }
+    let wasHeld = isHeld.withLock { isHeld in
+      defer { isHeld = false }
+      return isHeld
+    }
+    guard wasHeld else { return }
     // A child process that was just forked holds the descriptor until it runs its program. Closing alone would leave the lock with it.
     flock(descriptor, LOCK_UN)
     close(descriptor)

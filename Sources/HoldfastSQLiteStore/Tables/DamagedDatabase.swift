@@ -1,6 +1,6 @@
 package import HoldfastSQLite
 import HoldfastService
-import Synchronization
+import HoldfastConcurrency
 
 /// The SQLite file is inconsistent: it is damaged. Missing data must never be taken for a deletion (I2).
 package struct DamagedDatabase: Error, CustomStringConvertible {
@@ -44,7 +44,7 @@ package struct DamagedDatabase: Error, CustomStringConvertible {
 /// Records that a reader or writer found the file damaged. From then on nothing is written, until the check at another start passes (I2):
 /// writing to a damaged file may destroy more of it.
 final class DamageWatch: Sendable {
-  private let found = Mutex<(any Error)?>(nil)
+  private let found = Locked<(any Error)?>(nil)
   private let say: @Sendable (String) -> Void
 
   /// - Parameter say: called at the first damage.

@@ -1,5 +1,5 @@
 package import HoldfastCore
-import Synchronization
+import HoldfastConcurrency
 
 /// A new epoch: docs/RESTORING.md, section 3.
 package struct NewEpoch: Sendable {
@@ -119,13 +119,13 @@ package final class KnownHistory: Sendable {
     var onChange: (@Sendable (History) -> Void)?
   }
 
-  private let value: Mutex<Seen>
+  private let value: Locked<Seen>
 
   /// Creates and verifies proofs with the database's key.
   package let prover: Prover
 
   package init(_ history: History, _ prover: Prover) {
-    value = Mutex(Seen(history: history))
+    value = Locked(Seen(history: history))
     self.prover = prover
   }
 

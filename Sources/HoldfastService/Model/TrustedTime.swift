@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The stored time by which ages are computed: docs/RETENTION.md, section 7. In milliseconds since 1970.
 package struct TrustedTime: Sendable, Equatable {
   /// The wall clock is ahead of the trusted time.

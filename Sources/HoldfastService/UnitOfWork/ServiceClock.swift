@@ -1,14 +1,14 @@
+import HoldfastConcurrency
 package import HoldfastCore
-import Synchronization
 
 /// The service's hybrid logical clock. It never falls behind a stamp that was written. Writers advance it; all threads read it.
 package final class ServiceClock: Sendable {
-  private let value: Atomic<Int64>
+  private let value: Locked<Int64>
   /// The clock for ages of data.
   package let trusted: TrustedClock
 
   package init(_ start: Stamp, _ trusted: TrustedClock) {
-    value = Atomic(start.rawValue)
+    value = Locked(start.rawValue)
     self.trusted = trusted
   }
 
@@ -36,17 +36,15 @@ package final class ServiceClock: Sendable {
 
   /// The current value, or the wall clock if that is later.
   package func now(milliseconds: Int64) -> Stamp {
-    max(Stamp(rawValue: value.load(ordering: .acquiring)), Stamp(milliseconds: milliseconds))
+    max(Stamp(rawValue: value.withLock { $0 }), Stamp(milliseconds: milliseconds))
   }
 
   /// Advances the clock, and returns the new time. It is later than every earlier time, and than `seen`.
   package func advance(milliseconds: Int64, past seen: Stamp) -> Stamp {
-    while true {
-      let last = value.load(ordering: .acquiring)
+    value.withLock { last in
       let next = max(Stamp(rawValue: last), seen).next(milliseconds: milliseconds)
-      let (isMoved, _) = value.compareExchange(
-        expected: last, desired: next.rawValue, ordering: .acquiringAndReleasing)
-      if isMoved { return next }
+      last = next.rawValue
+      return next
     }
   }
 }

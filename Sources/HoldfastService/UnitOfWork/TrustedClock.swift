@@ -1,4 +1,4 @@
-import Synchronization
+import HoldfastConcurrency
 
 /// The clock for ages of data. It does not follow a jump ahead: it continues by measured time until the wall clock has proved right. Every
 /// deletion by age uses it. All nodes of a cluster share its one stored row.
@@ -17,7 +17,7 @@ package final class TrustedClock: Sendable {
   }
 
   private let environment: ServerEnvironment
-  private let state: Mutex<State>
+  private let state: Locked<State>
 
   /// - Parameters:
   ///   - stored: the stored trusted time, if any.
@@ -25,7 +25,7 @@ package final class TrustedClock: Sendable {
   package init(stored: TrustedTime?, last: Int64, _ environment: ServerEnvironment) {
     self.environment = environment
     let now = environment.now()
-    state = Mutex(
+    state = Locked(
       State(
         time: stored ?? TrustedTime(time: last > 0 ? last : now), measured: environment.measured(),
         latest: now))
