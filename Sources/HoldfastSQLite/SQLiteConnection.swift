@@ -193,7 +193,9 @@ extension SQLiteConnection {
 
   /// Sets a bound; one above what SQLite was built for is brought down to that.
   ///
-  /// - Parameter value: the new bound, 0 or more.
+  /// - Parameters:
+  ///   - limit: which bound.
+  ///   - value: the new bound, 0 or more.
   public func setLimit(_ limit: Limit, to value: Int) {
     sqlite3_limit(database, limit.number, Int32(clamping: max(value, 0)))
   }

@@ -66,8 +66,10 @@ extension Statement {
 
   /// Lends the UTF-8 bytes of a text column, from 0, without copying them.
   ///
-  /// - Parameter body: gets the bytes, which are valid only while it runs, and which nobody has checked to be
-  ///   UTF-8. It must not step, reset or read the same column as another kind.
+  /// - Parameters:
+  ///   - index: the column, from 0.
+  ///   - body: gets the bytes, which are valid only while it runs, and which nobody has checked to be
+  ///     UTF-8. It must not step, reset or read the same column as another kind.
   @inlinable
   public func withText<T, E: Error>(
     _ index: Int, _ body: (UnsafeBufferPointer<UInt8>) throws(E) -> T
@@ -77,8 +79,10 @@ extension Statement {
 
   /// Lends the bytes of a blob column, from 0, without copying them.
   ///
-  /// - Parameter body: gets the bytes, which are valid only while it runs. It must not step, reset or read
-  ///   the same column as another kind.
+  /// - Parameters:
+  ///   - index: the column, from 0.
+  ///   - body: gets the bytes, which are valid only while it runs. It must not step, reset or read
+  ///     the same column as another kind.
   @inlinable
   public func withBlob<T, E: Error>(
     _ index: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> T

@@ -102,7 +102,9 @@ extension Store {
   /// ```swift
   /// let open = store.liveQuery(0) { try $0.count(Item.where(\.done == false)) }
   /// ```
-  /// - Parameter fallback: the value when nothing could be read yet.
+  /// - Parameters:
+  ///   - fallback: the value when nothing could be read yet.
+  ///   - read: reads the value, on a reading queue; it can't write.
   @MainActor
   public func liveQuery<Value: Equatable & Sendable>(
     _ fallback: Value, _ read: @escaping @Sendable (Database) throws -> Value

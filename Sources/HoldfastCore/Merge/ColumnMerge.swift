@@ -44,7 +44,8 @@ public enum ColumnMerge: Hashable, Sendable {
   /// Decides. Pure: the same everywhere.
   ///
   /// - Parameters:
-  ///   - current: the column's value on the server, and `last`, the stamp of its last change.
+  ///   - current: the column's value on the server.
+  ///   - last: the stamp of its last change.
   ///   - edit: the edit that arrives.
   ///   - policy: the column's policy.
   public static func decide(current: Value, last: ColumnStamp, edit: ColumnEdit, policy: MergePolicy)

@@ -25,7 +25,8 @@ extension MergePolicy {
   ///
   /// - Parameters:
   ///   - base: the value that both edits began from.
-  ///   - mine: what one made of it, and `theirs`, what the other did.
+  ///   - mine: what one made of it.
+  ///   - theirs: what the other made of it.
   ///   - minePrevails: whose words stand where both changed the same ones.
   /// - Returns: nil when the policy does not combine, or the values are not such that it can.
   public func combined(base: Value, mine: Value, theirs: Value, minePrevails: Bool) -> Combination? {

@@ -67,7 +67,10 @@ public struct FormerNames: Sendable, Hashable {
 
   /// Whether the server calls a column of this app's schema so.
   ///
-  /// - Parameter table: what the server calls the table.
+  /// - Parameters:
+  ///   - theirs: the server's name.
+  ///   - column: the column of this app's schema.
+  ///   - table: what the server calls the table.
   public func isName(_ theirs: String, of column: ColumnSchema, in table: String) -> Bool {
     Self.isSame(theirs, column.name, column.was, columns[table]?[theirs])
   }

@@ -11,7 +11,11 @@ public struct OperationWriter: ~Copyable {
   /// Writes one operation.
   ///
   /// - Parameters:
+  ///   - kind: what is done.
+  ///   - table: the table of the record.
+  ///   - id: the record.
   ///   - rev: written for updates and deletes.
+  ///   - stamp: when it was done.
   ///   - settings: with bases, which are written for updates.
   ///   - zone: of a create in a table with an explicit zone.
   ///   - unsendable: by column, what is written instead of a value that no message can carry.

@@ -24,7 +24,9 @@ public struct RecoveredRecord: Sendable {
 
   /// Writes it.
   ///
-  /// - Parameter table: its table.
+  /// - Parameters:
+  ///   - writer: gets the record.
+  ///   - table: its table.
   public func write(to writer: inout JSONWriter, of table: TableSchema) {
     writer.beginObject()
     writer.key("table")
