@@ -81,5 +81,5 @@
       }
     }
   }
-  // snippet.end
+// snippet.end
 #endif
