@@ -1,8 +1,6 @@
-import Synchronization
-
 /// A value that is made when somebody first asks for it, and kept.
 package final class Lazy<Value: Sendable>: Sendable {
-  private let made = Mutex<Value?>(nil)
+  private let made = Locked<Value?>(nil)
   private let make: @Sendable () -> Value
 
   package init(_ make: @escaping @Sendable () -> Value) { self.make = make }

@@ -1,5 +1,5 @@
+import HoldfastConcurrency
 package import HoldfastService
-import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -46,7 +46,7 @@ package struct DataDirectory: Sendable {
 /// The right to be the one server of a data directory; ends when it is given up or let go, and with the process.
 package final class DataDirectoryLock: Sendable {
   private let descriptor: Int32
-  private let isHeld = Atomic<Bool>(true)
+  private let isHeld = Locked(true)
 
   /// Takes the lock.
   ///
@@ -71,7 +71,11 @@ package final class DataDirectoryLock: Sendable {
 
   /// Lets another server have the directory. A second call does nothing.
   package func release() {
-    guard isHeld.exchange(false, ordering: .acquiringAndReleasing) else { return }
+    let wasHeld = isHeld.withLock { isHeld in
+      defer { isHeld = false }
+      return isHeld
+    }
+    guard wasHeld else { return }
     // A child that was forked at this moment has the descriptor, too, until its program runs: closed alone, the lock would stay with it.
     flock(descriptor, LOCK_UN)
     close(descriptor)

@@ -22,9 +22,21 @@ enum DiskSpace {
     }
     unlink(probe)
     defer { close(descriptor) }
-    let result = posix_fallocate(descriptor, 0, off_t(bytes))
+    let result = allocate(descriptor, off_t(bytes))
     // Some file systems can't say it beforehand.
     guard [ENOSPC, EDQUOT, EFBIG].contains(result) else { return }
     throw SQLiteError(.full, "The disk of \(path) is full.", statement: nil)
+  }
+
+  /// Takes room for a file; gives the error's number, or 0.
+  private static func allocate(_ descriptor: Int32, _ bytes: off_t) -> Int32 {
+    #if canImport(Darwin)
+      var room = fstore_t(
+        fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0, fst_length: bytes,
+        fst_bytesalloc: 0)
+      return fcntl(descriptor, F_PREALLOCATE, &room) == 0 ? 0 : errno
+    #else
+      return posix_fallocate(descriptor, 0, bytes)
+    #endif
   }
 }

@@ -1,7 +1,7 @@
 package import HoldfastCore
 package import HoldfastSQLite
 package import HoldfastService
-import Synchronization
+import HoldfastConcurrency
 
 /// Keeps the mark beside an SQLite database in step with it: docs/RESTORING.md, section 6.
 ///
@@ -10,7 +10,7 @@ package final class HistoryKeeper: @unchecked Sendable {
   private let file: any HistoryFile
   private let environment: ServerEnvironment
   private let log: @Sendable (String) -> Void
-  private let mark: Mutex<HistoryMark?>
+  private let mark: Locked<HistoryMark?>
 
   /// Reads the mark.
   ///
@@ -19,7 +19,7 @@ package final class HistoryKeeper: @unchecked Sendable {
     _ file: any HistoryFile, _ environment: ServerEnvironment, log: @escaping @Sendable (String) -> Void
   ) throws {
     (self.file, self.environment, self.log) = (file, environment, log)
-    mark = Mutex(try file.read().flatMap(HistoryMark.init))
+    mark = Locked(try file.read().flatMap(HistoryMark.init))
   }
 
   /// Whether a server has served a database here.

@@ -1,6 +1,6 @@
 package import HoldfastSQLite
 import HoldfastService
-import Synchronization
+import HoldfastConcurrency
 
 /// What an SQLite file holds contradicts itself: it is damaged. Never taken for a deletion (I2).
 package struct DamagedDatabase: Error, CustomStringConvertible {
@@ -44,7 +44,7 @@ package struct DamagedDatabase: Error, CustomStringConvertible {
 /// Remembers that a file was found damaged, by whoever read or wrote it: from then on nothing is written to it, until another start has checked
 /// it (I2). What is written to a damaged file may destroy more of it.
 final class DamageWatch: Sendable {
-  private let found = Mutex<(any Error)?>(nil)
+  private let found = Locked<(any Error)?>(nil)
   private let say: @Sendable (String) -> Void
 
   /// - Parameter say: is told of the first damage.

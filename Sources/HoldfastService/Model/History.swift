@@ -1,5 +1,5 @@
 package import HoldfastCore
-import Synchronization
+import HoldfastConcurrency
 
 /// A history that begins: docs/RESTORING.md, section 3.
 package struct NewEpoch: Sendable {
@@ -118,13 +118,13 @@ package final class KnownHistory: Sendable {
     var onChange: (@Sendable (History) -> Void)?
   }
 
-  private let value: Mutex<Seen>
+  private let value: Locked<Seen>
 
   /// Makes and checks proofs with the key of the database.
   package let prover: Prover
 
   package init(_ history: History, _ prover: Prover) {
-    value = Mutex(Seen(history: history))
+    value = Locked(Seen(history: history))
     self.prover = prover
   }
 

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The time by which ages are judged, as the database keeps it: docs/RETENTION.md, section 7. In milliseconds since 1970.
 package struct TrustedTime: Sendable, Equatable {
   /// A clock that is ahead of what is trusted.

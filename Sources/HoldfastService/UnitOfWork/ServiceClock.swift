@@ -1,14 +1,14 @@
+import HoldfastConcurrency
 package import HoldfastCore
-import Synchronization
 
 /// The service's hybrid logical clock: never behind a stamp that was written. Writers move it, all read it.
 package final class ServiceClock: Sendable {
-  private let value: Atomic<Int64>
+  private let value: Locked<Int64>
   /// By which ages are judged.
   package let trusted: TrustedClock
 
   package init(_ start: Stamp, _ trusted: TrustedClock) {
-    value = Atomic(start.rawValue)
+    value = Locked(start.rawValue)
     self.trusted = trusted
   }
 
@@ -36,17 +36,15 @@ package final class ServiceClock: Sendable {
 
   /// The clock as it stands, or the wall clock when that is later.
   package func now(milliseconds: Int64) -> Stamp {
-    max(Stamp(rawValue: value.load(ordering: .acquiring)), Stamp(milliseconds: milliseconds))
+    max(Stamp(rawValue: value.withLock { $0 }), Stamp(milliseconds: milliseconds))
   }
 
   /// ZoneChanges on and gives the new time, which is later than any before and than `seen`.
   package func advance(milliseconds: Int64, past seen: Stamp) -> Stamp {
-    while true {
-      let last = value.load(ordering: .acquiring)
+    value.withLock { last in
       let next = max(Stamp(rawValue: last), seen).next(milliseconds: milliseconds)
-      let (isMoved, _) = value.compareExchange(
-        expected: last, desired: next.rawValue, ordering: .acquiringAndReleasing)
-      if isMoved { return next }
+      last = next.rawValue
+      return next
     }
   }
 }

@@ -1,4 +1,4 @@
-import Synchronization
+import HoldfastConcurrency
 
 /// The clock by which ages are judged. One that jumps ahead is not believed: time goes on as it is measured, until the clock has proved right. Every
 /// deletion by age asks here; all nodes of a cluster go by the one row that is kept of it.
@@ -17,7 +17,7 @@ package final class TrustedClock: Sendable {
   }
 
   private let environment: ServerEnvironment
-  private let state: Mutex<State>
+  private let state: Locked<State>
 
   /// - Parameters:
   ///   - stored: what the database keeps; nil for nothing.
@@ -25,7 +25,7 @@ package final class TrustedClock: Sendable {
   package init(stored: TrustedTime?, last: Int64, _ environment: ServerEnvironment) {
     self.environment = environment
     let now = environment.now()
-    state = Mutex(
+    state = Locked(
       State(
         time: stored ?? TrustedTime(time: last > 0 ? last : now), measured: environment.measured(),
         latest: now))

@@ -1,10 +1,10 @@
-import Synchronization
+import HoldfastConcurrency
 
 /// The randomness of a test: the same for the same seed. Source: SplitMix64, <https://prng.di.unimi.it/splitmix64.c>.
 final class SeededRandom: Sendable {
-  private let state: Mutex<UInt64>
+  private let state: Locked<UInt64>
 
-  init(seed: UInt64) { state = Mutex(seed) }
+  init(seed: UInt64) { state = Locked(seed) }
 
   /// 64 bits.
   func next() -> UInt64 {

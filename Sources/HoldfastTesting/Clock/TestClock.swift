@@ -1,5 +1,5 @@
 public import Foundation
-import Synchronization
+import HoldfastConcurrency
 
 /// The time of a test: that of the server and of all devices. It moves when the test says so, and by a millisecond each time that
 /// somebody looks at it, so that a later edit is later.
@@ -21,10 +21,10 @@ public final class TestClock: Sendable {
     var cancelled: Set<Int> = []
   }
 
-  private let state: Mutex<State>
+  private let state: Locked<State>
 
   /// - Parameter start: in milliseconds since 1970.
-  init(start: Int64) { state = Mutex(State(time: start)) }
+  init(start: Int64) { state = Locked(State(time: start)) }
 
   /// What the clock shows.
   public var date: Date { Date(timeIntervalSince1970: Double(state.withLock { $0.time }) / 1000) }

@@ -1,5 +1,5 @@
 import HoldfastService
-import Synchronization
+import HoldfastConcurrency
 
 /// What a test has the server refuse, beside the team's own rules.
 final class Refusals: Sendable {
@@ -9,7 +9,7 @@ final class Refusals: Sendable {
     let matches: @Sendable (RuledRecord) -> Bool
   }
 
-  private let all = Mutex<[Refusal]>([])
+  private let all = Locked<[Refusal]>([])
 
   func add(_ refusal: Refusal) { all.withLock { $0.append(refusal) } }
 

@@ -1,8 +1,8 @@
-import Synchronization
+import HoldfastConcurrency
 
 /// What the server of a test says of unexpected failures.
 final class ServerLog: Sendable {
-  private let all = Mutex<[String]>([])
+  private let all = Locked<[String]>([])
 
   var lines: [String] { all.withLock { $0 } }
 

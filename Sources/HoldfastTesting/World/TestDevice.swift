@@ -1,6 +1,6 @@
 import Foundation
 public import Holdfast
-import Synchronization
+import HoldfastConcurrency
 
 /// A device of a test: a user's phone with the app's database, an engine, and a clock that may be wrong.
 ///
@@ -24,7 +24,7 @@ public final class TestDevice: Sendable {
   private let path: String
   private let environment: StoreEnvironment
   private let offset: DeviceOffset
-  private let state: Mutex<State>
+  private let state: Locked<State>
 
   init(
     user: String, name: String, path: String, schema: SyncSchema, seed: URL?, clock: TestClock,
@@ -37,7 +37,7 @@ public final class TestDevice: Sendable {
     (self.user, self.name, self.path, self.way) = (user, name, path, way)
     (self.environment, self.offset) = (environment, offset)
     let store = try Store(path: path, schema: schema, seed: seed, environment: environment)
-    state = Mutex(State(store: store, engine: Self.engine(of: store, way)))
+    state = Locked(State(store: store, engine: Self.engine(of: store, way)))
   }
 
   /// The app's database. Another one after `relaunch()`.
@@ -88,7 +88,7 @@ public final class TestDevice: Sendable {
 
 /// How far a device's clock is ahead.
 private final class DeviceOffset: Sendable {
-  private let value = Mutex<Int64>(0)
+  private let value = Locked<Int64>(0)
 
   var milliseconds: Int64 {
     get { value.withLock { $0 } }

@@ -1,4 +1,4 @@
-import Synchronization
+import HoldfastConcurrency
 
 /// The network between the devices of a test and its server.
 ///
@@ -27,7 +27,7 @@ public final class TestNetwork: Sendable {
     var faults: [Fault] = []
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   init() {}
 

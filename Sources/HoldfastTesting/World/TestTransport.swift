@@ -1,11 +1,11 @@
 import Holdfast
-import Synchronization
+import HoldfastConcurrency
 
 /// A device's way to the server of a test.
 final class TestTransport: Transport {
   private let network: TestNetwork
   private let server: TestServer
-  private let connection = Mutex(true)
+  private let connection = Locked(true)
 
   init(_ network: TestNetwork, _ server: TestServer) { (self.network, self.server) = (network, server) }
 

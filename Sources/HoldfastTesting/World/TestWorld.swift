@@ -1,7 +1,7 @@
 public import Foundation
 public import Holdfast
 public import HoldfastService
-import Synchronization
+import HoldfastConcurrency
 
 /// A server and devices in one process, for the tests of an app: the real client and the real rules of the server, without sockets,
 /// threads to wait for, or time that passes by itself.
@@ -39,7 +39,7 @@ public final class TestWorld: Sendable {
   private let schema: SyncSchema
   private let seed: UInt64
   private let folder: URL
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   /// A world with a server and no devices.
   ///
