@@ -32,7 +32,9 @@ extension Administration {
 
   /// Has devices resync their zones, with their edits kept, at their next sync: docs/RETENTION.md, section 4.
   ///
-  /// - Parameter zone: the only zone concerned; nil for all.
+  /// - Parameters:
+  ///   - selection: which devices.
+  ///   - zone: the only zone concerned; nil for all.
   /// - Returns: how many zones of devices that are. One of which a device has nothing needs no reset.
   /// - Throws: `ServerError.notFound` when there is no such device or user.
   @discardableResult
@@ -74,6 +76,7 @@ extension Administration {
   ///
   /// - Parameters:
   ///   - name: the user's.
+  ///   - format: the form of the files.
   ///   - write: is given the name of a file, and bytes to be written to its end.
   /// - Returns: how many records there were.
   /// - Throws: `ServerError.notFound` when there is no such user.

@@ -127,6 +127,7 @@ extension Administration {
   /// Makes one pass over what may be purged, also while servers run: docs/RETENTION.md, section 2.
   ///
   /// - Parameters:
+  ///   - retention: what is kept for how long.
   ///   - trustsClock: whether the clock is right, however far it is ahead: docs/RETENTION.md, section 7.
   ///   - warn: is told when the clock is not believed, and what to do.
   ///   - pause: lets time go by between two steps, in which servers write.
@@ -168,7 +169,9 @@ extension Administration {
 extension Administration {
   /// Erases a user: docs/EXPORT-AND-ERASURE.md, section 2. Also while servers run, which end what this leaves.
   ///
-  /// - Parameter pause: lets time go by between two steps, in which servers write.
+  /// - Parameters:
+  ///   - name: the name of the user.
+  ///   - pause: lets time go by between two steps, in which servers write.
   /// - Returns: the user's id, and whether nothing is left.
   /// - Throws: `ServerError.notFound` when there is no such user.
   public func erase(

@@ -105,7 +105,9 @@ public final class Server: Sendable {
   /// its files change: they are looked at every five seconds.
   ///
   /// The signals must be blocked before any thread is started: call `blockStopSignals()` first.
-  /// - Parameter started: called with the server when it listens.
+  /// - Parameters:
+  ///   - configuration: what is served, and where.
+  ///   - started: called with the server when it listens.
   public static func run(_ configuration: Configuration, started: (Server) -> Void = { _ in }) throws {
     blockStopSignals()
     defer { LogQueue.standardError.flush(within: .seconds(2)) }
