@@ -25,7 +25,10 @@ public final class Statement {
   /// Whether the statement has begun and neither ended nor been reset.
   public private(set) var isRunning = false
 
-  init(_ handle: OpaquePointer, of database: OpaquePointer, _ observation: Observation, read: TextSet, written: TextSet) {
+  init(
+    _ handle: OpaquePointer, of database: OpaquePointer, _ observation: Observation, read: TextSet,
+    written: TextSet
+  ) {
     self.handle = handle
     self.database = database
     self.observation = observation

@@ -57,12 +57,6 @@ final class SystemLock: @unchecked Sendable {
   #endif
 }
 
-/// A call of the operating system that failed.
-package struct SystemError: Error, Sendable, CustomStringConvertible {
-  /// What the system says of it.
-  package let description: String
-}
-
 #if os(Windows)
   /// Files that their owner alone may read. On Windows the folder of a user's app data is such a place already.
   package enum System {
@@ -324,7 +318,8 @@ package struct SystemError: Error, Sendable, CustomStringConvertible {
           guard count >= head else { return }
           var place = 0
           while place + head <= count {
-            let event = UnsafeRawBufferPointer(buffer).loadUnaligned(fromByteOffset: place, as: inotify_event.self)
+            let event = UnsafeRawBufferPointer(buffer).loadUnaligned(
+              fromByteOffset: place, as: inotify_event.self)
             events.append((event.wd, event.mask & UInt32(IN_IGNORED) != 0))
             place += head + Int(event.len)
           }
@@ -351,7 +346,8 @@ package struct SystemError: Error, Sendable, CustomStringConvertible {
 
     /// Opens it; nil where a process may not, as in some containers.
     package init?() {
-      descriptor = socket(16, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+      descriptor = socket(
+        16, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
       if descriptor < 0 { return nil }
       let isBound = withUnsafeBytes(of: Address()) { bytes in
         bytes.withMemoryRebound(to: sockaddr.self) {

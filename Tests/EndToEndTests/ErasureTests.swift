@@ -25,7 +25,9 @@ struct ErasureTests {
   }
 
   private func count(_ table: String, on device: Device) async throws -> Int64? {
-    try await device.store.read { try $0.rows("SELECT count(*) FROM \(identifier: table)").rows[0][0].integer }
+    try await device.store.read {
+      try $0.rows("SELECT count(*) FROM \(identifier: table)").rows[0][0].integer
+    }
   }
 
   @Test(

@@ -257,7 +257,9 @@ struct RecordValueTests {
     func attempt<T: Decodable & Sendable>(_ type: T.Type) async throws {
       for value in values {
         do {
-          _ = try await fixture.store.read { try $0.fetch(type, "SELECT \(unsafe: value) AS value, '1' AS id") }
+          _ = try await fixture.store.read {
+            try $0.fetch(type, "SELECT \(unsafe: value) AS value, '1' AS id")
+          }
           read += 1
         } catch let error as StoreError {
           #expect(error.code == .valueUnfit)

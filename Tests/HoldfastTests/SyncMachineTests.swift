@@ -100,14 +100,18 @@ struct SyncMachineTests {
     #expect(machine.handle(.timer).contains(.send(changeSetLimit: SyncMachine.changeSetLimit)))
   }
 
-  @Test("a network that is gone is asked for more often than a server that said to come later, and at once when it is back (I7)")
+  @Test(
+    "a network that is gone is asked for more often than a server that said to come later, and at once when it is back (I7)"
+  )
   func backOffFollowsCause() {
     var gone = syncing()
     var put = syncing()
     var longest = (gone: Duration.zero, put: Duration.zero)
     for _ in 0..<12 {
       for case .schedule(let wait) in gone.handle(.failed(.unreachable(reason: ""))) { longest.gone = wait }
-      for case .schedule(let wait) in put.handle(.failed(.later(reason: "", retryAfter: nil))) { longest.put = wait }
+      for case .schedule(let wait) in put.handle(.failed(.later(reason: "", retryAfter: nil))) {
+        longest.put = wait
+      }
       _ = (gone.handle(.timer), put.handle(.timer))
     }
     #expect(longest.gone <= .milliseconds(SyncMachine.longestOffline))
@@ -116,9 +120,14 @@ struct SyncMachineTests {
     _ = gone.handle(.failed(.unreachable(reason: "")))
     #expect(gone.handle(.reachable).contains(send))
     // It begins with short waits again: the network may be there before its servers are.
-    #expect(gone.handle(.failed(.unreachable(reason: ""))).contains { action in
-      if case .schedule(let wait) = action { wait <= .milliseconds(SyncMachine.backOff.first) } else { false }
-    })
+    #expect(
+      gone.handle(.failed(.unreachable(reason: ""))).contains { action in
+        if case .schedule(let wait) = action {
+          wait <= .milliseconds(SyncMachine.backOff.first)
+        } else {
+          false
+        }
+      })
     _ = put.handle(.failed(.later(reason: "", retryAfter: 60)))
     #expect(put.handle(.reachable) == [])
     #expect(put.state == .waiting)

@@ -59,6 +59,8 @@ final class MemoryPages: PageStorage {
     pages.withLock { pages in for name in names { pages[name] = nil } }
   }
   func removeAll(but known: TextSet) {
-    pages.withLock { pages in pages = TextMap(pages.filter { known.contains($0.key) }.map { ($0.key, $0.value) }) }
+    pages.withLock { pages in
+      pages = TextMap(pages.filter { known.contains($0.key) }.map { ($0.key, $0.value) })
+    }
   }
 }

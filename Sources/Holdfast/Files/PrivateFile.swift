@@ -11,7 +11,9 @@ enum PrivateFile {
   ///
   /// - Parameter isDurable: whether it is on disk when this returns.
   static func write(_ bytes: UnsafeRawBufferPointer, to path: String, isDurable: Bool) throws {
-    do { try System.write(privateFile: path, bytes, isDurable: isDurable) } catch { throw failure(path, error) }
+    do { try System.write(privateFile: path, bytes, isDurable: isDurable) } catch {
+      throw failure(path, error)
+    }
   }
 
   /// Makes an empty database where there is none.

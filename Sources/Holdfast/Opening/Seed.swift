@@ -110,7 +110,8 @@ struct Seed {
 
   private func failure(_ path: String, _ error: any Error) -> StoreError {
     StoreError(
-      .cannotOpen, "\(path) can not be written: \(error). Make its folder, and allow this user to write there.")
+      .cannotOpen,
+      "\(path) can not be written: \(error). Make its folder, and allow this user to write there.")
   }
 
   /// Checks that a file is a snapshot that this schema can follow.

@@ -15,7 +15,8 @@ extension Store {
   /// - Parameters:
   ///   - type: what a row is read as; see `Database.fetch`.
   ///   - sql: a query; what a literal interpolates is bound.
-  public func live<T: Decodable & Sendable>(_ type: T.Type, _ sql: SQL) -> AsyncThrowingStream<[T], any Error> {
+  public func live<T: Decodable & Sendable>(_ type: T.Type, _ sql: SQL) -> AsyncThrowingStream<[T], any Error>
+  {
     live(.rows(sql, Self.decoded(type)))
   }
 
@@ -121,8 +122,11 @@ extension Store {
 
   /// SQLite counts commits of other connections than the one that asks; the readers never commit.
   private func lookForForeignWrites() {
+    guard foreignWrites.awaitLook() else { return }
     writer.enqueue { [weak self] access in
-      guard let self, let version = try? access.run({ try $0.connection.dataVersion }) else { return }
+      guard let self else { return }
+      foreignWrites.beginLook()
+      guard let version = try? access.run({ try $0.connection.dataVersion }) else { return }
       if foreignWrites.isNew(version) { changes.announce(nil) }
     }
   }

@@ -10,7 +10,9 @@ import HoldfastSystem
     ///
     /// - Parameter tell: is called on a queue of its own; several writes may be told at once.
     init?(_ path: String, _ tell: @escaping @Sendable () -> Void) {
-      guard let notifier = FileNotifier(path, on: DispatchQueue(label: "holdfast.files"), tell) else { return nil }
+      guard let notifier = FileNotifier(path, on: DispatchQueue(label: "holdfast.files"), tell) else {
+        return nil
+      }
       self.notifier = notifier
     }
 

@@ -55,7 +55,8 @@
 
     private static func failure(_ status: OSStatus) -> StoreError {
       StoreError(
-        .signedOut, "The keychain can not be used (\(status)). Unlock the device, or see to the app's entitlements.")
+        .signedOut,
+        "The keychain can not be used (\(status)). Unlock the device, or see to the app's entitlements.")
     }
   }
 #endif

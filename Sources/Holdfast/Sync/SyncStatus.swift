@@ -39,7 +39,9 @@ public struct SyncStatus: Sendable, Hashable {
     case .uploading(let done, let total): return "Sending: \(done) of \(total)"
     case .offline: return self.waiting > 0 ? "Offline: \(waiting)" : "Offline"
     case .idle, .waiting, .awaitingRecovery:
-      if quarantined > 0 { return quarantined == 1 ? "1 change was refused" : "\(quarantined) changes were refused" }
+      if quarantined > 0 {
+        return quarantined == 1 ? "1 change was refused" : "\(quarantined) changes were refused"
+      }
       if self.waiting > 0 { return waiting }
       return lastSynced == nil ? "Not synced yet" : "Synced"
     }

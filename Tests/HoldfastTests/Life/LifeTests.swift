@@ -120,10 +120,13 @@ struct LifeTests {
       let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(number)")
       #expect(target?.hasPrefix(fixture.path) != true)
     }
-    let error = await #expect(throws: StoreError.self) { try await fixture.store.read { try $0.count(List.all) } }
+    let error = await #expect(throws: StoreError.self) {
+      try await fixture.store.read { try $0.count(List.all) }
+    }
     #expect(error?.code == .suspended)
     let other = try SQLiteConnection(path: fixture.path, access: .readWrite)
-    try other.execute("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; INSERT INTO lists (title) VALUES ('b'); COMMIT")
+    try other.execute(
+      "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; INSERT INTO lists (title) VALUES ('b'); COMMIT")
     other.close()
     try await fixture.store.resume()
     #expect(try await titles.next()?.count == 2)
@@ -140,7 +143,8 @@ struct LifeTests {
         try db.insert(List(id: IDs.list, title: "half"))
         start.yield()
         try db.execute(
-          "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) UPDATE lists SET title = (SELECT max(i) FROM n)")
+          "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) UPDATE lists SET title = (SELECT max(i) FROM n)"
+        )
       }
     }
     for await _ in starts { break }

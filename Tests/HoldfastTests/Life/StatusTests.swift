@@ -35,7 +35,8 @@ struct StatusTests {
     try await fixture.signIn()
     try await fixture.answer("\"resend\":false")
     let engine = SyncEngine(
-      store: fixture.store, transport: Answering { _ in throw StoreError(.offline, "No network.") }, network: nil)
+      store: fixture.store, transport: Answering { _ in throw StoreError(.offline, "No network.") },
+      network: nil)
     try await fixture.store.write { try $0.insert(List(id: IDs.list, title: "Home")) }
     var statuses = engine.statuses.makeAsyncIterator()
     func next(where isWanted: (SyncStatus) -> Bool) async throws -> SyncStatus {
@@ -49,7 +50,8 @@ struct StatusTests {
     let refused = try await next { $0.quarantined == 1 }
     #expect(refused.waiting == 0)
     let good = SyncEngine(store: fixture.store, transport: Answering { _ in Self.nothing }, network: nil)
-    #expect(SyncStatus(nil, try await fixture.store.read { try SyncCounts($0) }).text == "1 change was refused")
+    #expect(
+      SyncStatus(nil, try await fixture.store.read { try SyncCounts($0) }).text == "1 change was refused")
     statuses = good.statuses.makeAsyncIterator()
     _ = try await next { $0.lastSynced != nil }
   }

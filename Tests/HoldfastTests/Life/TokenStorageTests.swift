@@ -43,7 +43,9 @@ struct TokenStorageTests {
     #expect(try await store.writer.perform { try $0.sessionToken() } == Self.secret)
     // A store without the storage has no session, and makes none of the mark.
     #expect(try await fixture.store.account()?.isSignedIn == false)
-    try await store.writer.perform { try SignOut(database: $0).run(removingData: false, discardingUnsent: false) }
+    try await store.writer.perform {
+      try SignOut(database: $0).run(removingData: false, discardingUnsent: false)
+    }
     #expect(keychain.all.isEmpty)
     #expect(try await store.account()?.isSignedIn == false)
   }

@@ -18,7 +18,7 @@ struct MemoryStoreTests {
     await #expect(throws: SQLiteError.self) { try await store.read { try $0.execute("DELETE FROM lists") } }
     #expect(throws: SQLiteError.self) { try store.readNow { try $0.execute("DELETE FROM lists") } }
     try await store.write { try $0.insert(List(id: IDs.other, title: "More")) }
-    #expect(try await store.waitingOperations() == 2)
+    #expect(try await store.waitingOperations() == 4)
   }
 
   @Test("a store in memory is synced as one in a file (I7)")
@@ -30,7 +30,8 @@ struct MemoryStoreTests {
     try await store.writer.perform { try SessionStart(database: $0).adopt(session) }
     // In two parts, of which the first is kept as a page.
     let parts = [
-      IDs.part(IDs.listChange, more: true), IDs.part(IDs.itemChange("Milk"), from: "0000000a.2", to: "0000000a.3"),
+      IDs.part(IDs.listChange, more: true),
+      IDs.part(IDs.itemChange("Milk"), from: "0000000a.2", to: "0000000a.3"),
     ]
     for part in parts {
       let answer = Fixture.whole(

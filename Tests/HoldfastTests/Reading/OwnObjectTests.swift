@@ -12,7 +12,8 @@ struct OwnObjectTests {
   private static func fixture() throws -> Fixture {
     try Fixture(
       schema: schema(
-        [ColumnSchema("title", .text), ColumnSchema("place", .integer), ColumnSchema("old", .text)], version: 1))
+        [ColumnSchema("title", .text), ColumnSchema("place", .integer), ColumnSchema("old", .text)],
+        version: 1))
   }
 
   private static func make(_ store: Store) async throws {
@@ -39,7 +40,8 @@ struct OwnObjectTests {
     let (index, view, draft) = try await store.read { db in
       (
         try db.first(String.self, "SELECT sql FROM sqlite_schema WHERE name = 'notes_by_title'"),
-        try db.fetch(String.self, "SELECT * FROM titles"), try db.fetch(String.self, "SELECT text FROM drafts")
+        try db.fetch(String.self, "SELECT * FROM titles"),
+        try db.fetch(String.self, "SELECT text FROM drafts")
       )
     }
     #expect(index?.contains("heading") == true)
@@ -47,7 +49,9 @@ struct OwnObjectTests {
     #expect(draft == ["mine"])
   }
 
-  @Test("a column that something of the app's uses is not removed; the error names both, and the app can drop it (I3)")
+  @Test(
+    "a column that something of the app's uses is not removed; the error names both, and the app can drop it (I3)"
+  )
   func refused() async throws {
     let fixture = try Self.fixture()
     try await fixture.store.write { try $0.execute("CREATE INDEX notes_by_old ON notes (old)") }
@@ -59,5 +63,18 @@ struct OwnObjectTests {
     let options = StoreOptions(beforeSchemaChange: { try $0.execute("DROP INDEX IF EXISTS notes_by_old") })
     let store = try Store(path: fixture.path, schema: newer, options: options)
     #expect(try await store.read { try $0.fetch(String.self, "SELECT title FROM notes") }.isEmpty)
+  }
+
+  @Test("a unique index on a table of the schema is refused, as it would refuse what the server sends (I12)")
+  func unique() async throws {
+    let fixture = try Self.fixture()
+    let error = await #expect(throws: StoreError.self) {
+      try await fixture.store.write { try $0.execute("CREATE UNIQUE INDEX one ON notes (title)") }
+    }
+    #expect(error?.code == .operationRefused)
+    try await fixture.store.write { db in
+      try db.execute("CREATE TABLE own (a TEXT)")
+      try db.execute("CREATE UNIQUE INDEX one ON own (a)")
+    }
   }
 }

@@ -25,7 +25,8 @@ struct SQLTests {
   func kinds() throws {
     let id = UUID(uuidString: "0193AAAA-0000-7000-8000-000000000001")
     let none: String? = nil
-    let sql: SQL = "\(1) \(true) \(1.5) \(none) \(Colour.green) \(id) \(Date(timeIntervalSince1970: 1)) \([1, 2])"
+    let sql: SQL =
+      "\(1) \(true) \(1.5) \(none) \(Colour.green) \(id) \(Date(timeIntervalSince1970: 1)) \([1, 2])"
     #expect(
       sql.arguments == [
         1, 1, 1.5, nil, "green", "0193aaaa-0000-7000-8000-000000000001", "1970-01-01T00:00:01.000Z", "[1,2]",

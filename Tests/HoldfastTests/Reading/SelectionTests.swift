@@ -66,8 +66,10 @@ struct SelectionTests {
     #expect(try await Self.numbers(Thing.where(\.price != nil && \.price > 1).order(by: \.price)) == [2, 4])
     #expect(try await Self.numbers(Thing.where(\.kind == .other)) == [1])
     #expect(try await Self.numbers(Thing.where(\.day >= Date(timeIntervalSince1970: 4))) == [4])
-    #expect(try await Self.numbers(Thing.where(.in(\.id, [Self.id(2), Self.id(3)]) && !(\.isDone == true))) == [3])
-    #expect(try await Self.numbers(Thing.where(\.id == Self.id(1) || \.count == 0).order(by: \.id)) == [1, 3])
+    #expect(
+      try await Self.numbers(Thing.where(.in(\.id, [Self.id(2), Self.id(3)]) && !(\.isDone == true))) == [3])
+    #expect(
+      try await Self.numbers(Thing.where(\.id == Self.id(1) || \.count == 0).order(by: \.id)) == [1, 3])
     #expect(try await Self.numbers(Thing.where(\.place == Place(x: 2))) == [2])
     #expect(try await Self.numbers(Thing.where(.sql("title LIKE \("%4")"))) == [4])
     #expect(try await Self.numbers(Thing.where(\.count < 2).where(\.count <= 0)) == [3])
@@ -76,7 +78,8 @@ struct SelectionTests {
   @Test("records come in the order that is asked for, and of equal ones by their ids")
   func orders() async throws {
     #expect(try await Self.numbers(Thing.order(by: \.count)) == [3, 1, 4, 2])
-    #expect(try await Self.numbers(Thing.order(by: \.count, descending: true).order(by: \.heading)) == [2, 1, 4, 3])
+    #expect(
+      try await Self.numbers(Thing.order(by: \.count, descending: true).order(by: \.heading)) == [2, 1, 4, 3])
     #expect(try await Self.numbers(Thing.order(by: \.heading).limit(2, offset: 1)) == [2, 3])
     let store = try Self.store()
     let (count, first) = try await store.read { db in
@@ -92,7 +95,9 @@ struct SelectionTests {
   @Test("what is no stored property of the record is named in the error")
   func computed() async throws {
     let store = try Self.store()
-    await #expect(throws: StoreError.self) { try await store.read { try $0.fetch(Thing.where(\.double == 2)) } }
+    await #expect(throws: StoreError.self) {
+      try await store.read { try $0.fetch(Thing.where(\.double == 2)) }
+    }
     await #expect(throws: StoreError.self) {
       try await store.read { try $0.fetch(Thing.where(\.heading.count == 2)) }
     }
