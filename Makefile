@@ -74,6 +74,7 @@ lint: setup ## check the form of the code, and that the README shows what is com
 	@Scripts/readme.sh
 	@! grep -rnE 'Mutex<.*->' Sources Examples || (echo 'Each access wraps a function once more: make the value a type with a name.' >&2; false)
 	swift Scripts/folders.swift Sources
+	@Scripts/apple.sh
 	swift format lint --strict --parallel --recursive $(FORMATTED)
 
 format: setup ## bring the code into form

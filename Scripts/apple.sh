@@ -23,8 +23,10 @@ module() {
 for name in Combine Network BackgroundTasks Security Darwin; do module "$name" "Scripts/apple/$name.swift" & done
 wait
 module SwiftUI Scripts/apple/SwiftUI.swift
-module HoldfastCore $(find -L Sources/HoldfastCore -name '*.swift')
+# Of these only the declarations count.
+skipped=(-wmo -Xfrontend -experimental-skip-non-inlinable-function-bodies)
+module HoldfastCore "${skipped[@]}" $(find -L Sources/HoldfastCore -name '*.swift')
 module HoldfastSystem $(find -L Sources/HoldfastSystem -name '*.swift')
 sqlite=(-Xcc "-fmodule-map-file=Sources/CSQLite/module.modulemap")
-module HoldfastSQLite "${sqlite[@]}" $(find -L Sources/HoldfastSQLite -name '*.swift')
-swiftc -typecheck -module-name Holdfast -warnings-as-errors "${features[@]}" "${sqlite[@]}" $(find -L Sources/Holdfast -name '*.swift')
+module HoldfastSQLite "${skipped[@]}" "${sqlite[@]}" $(find -L Sources/HoldfastSQLite -name '*.swift')
+swiftc -typecheck -wmo -module-name Holdfast -warnings-as-errors "${features[@]}" "${sqlite[@]}" $(find -L Sources/Holdfast -name '*.swift')

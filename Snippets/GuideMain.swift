@@ -1,19 +1,9 @@
 // The program of docs/GUIDE.md, section 3, around the app in Groceries.swift.
+
+// snippet.main
 import Foundation
 import Holdfast
 
-/// Stands for that of Groceries.swift.
-struct Groceries: Sendable {
-  let store: Store
-  let engine: SyncEngine
-  func add(_ titles: [String]) async throws {}
-  func open() async throws -> [String] { [] }
-}
-
-/// What SwiftPM makes of `.embedInCode("holdfast.json")`.
-enum PackageResources { static let holdfast_json: [UInt8] = [] }
-
-// snippet.main
 let arguments = CommandLine.arguments
 guard arguments.count > 2, let server = URL(string: "http://127.0.0.1:8080") else {
   print("Usage: Groceries FILE sign-up|sign-in|add|show [ITEM…]")
@@ -32,3 +22,14 @@ default: break
 do { try await app.engine.sync() } catch { print("Not synced: \(error)") }
 print(try await app.open().joined(separator: ", "))
 // snippet.end
+
+/// Stands for that of Groceries.swift.
+struct Groceries: Sendable {
+  let store: Store
+  let engine: SyncEngine
+  func add(_ titles: [String]) async throws {}
+  func open() async throws -> [String] { [] }
+}
+
+/// What SwiftPM makes of `.embedInCode("holdfast.json")`.
+enum PackageResources { static let holdfast_json: [UInt8] = [] }

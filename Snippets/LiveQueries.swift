@@ -58,14 +58,3 @@ func follow(_ store: Store) async throws {
 func enterBackground(_ engine: SyncEngine) async { await engine.suspend() }
 func enterForeground(_ engine: SyncEngine) async throws { try await engine.resume() }
 // snippet.end
-
-// snippet.full-text
-func makeSearchable(_ store: Store) async throws {
-  try await store.write { db in
-    try db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS found USING fts5 (title, content='notes')")
-    try db.execute(
-      "CREATE TRIGGER IF NOT EXISTS found_new AFTER INSERT ON notes BEGIN INSERT INTO found (rowid, title) VALUES (NEW.rowid, NEW.title); END"
-    )
-  }
-}
-// snippet.end

@@ -9,7 +9,9 @@ import Foundation
 struct Version: Comparable {
   let numbers: [Int]
   init(_ text: Substring) { numbers = text.split(separator: ".").map { Int($0) ?? 0 } }
-  static func < (left: Version, right: Version) -> Bool { left.numbers.lexicographicallyPrecedes(right.numbers) }
+  static func < (left: Version, right: Version) -> Bool {
+    left.numbers.lexicographicallyPrecedes(right.numbers)
+  }
 }
 
 let systems = ["macOS", "iOS", "tvOS", "watchOS", "visionOS"]
@@ -48,18 +50,26 @@ where !line.hasPrefix("#") {
   let parts = line.split(separator: " ")
   let versions = parts.prefix(systems.count).map { Version($0) }
   for name in parts.dropFirst(systems.count) {
-    if name.hasPrefix("/") { newer.append((String(name.dropFirst()), versions)) } else { known[String(name)] = versions }
+    if name.hasPrefix("/") {
+      newer.append((String(name.dropFirst()), versions))
+    } else {
+      known[String(name)] = versions
+    }
   }
 }
 
 let package = try String(contentsOfFile: "Package.swift", encoding: .utf8)
 let oldest = systems.map { system in
-  Version(matches("\\.\(system)\\(\\.v([0-9_]+)\\)", in: package).first.map { $0.replacing("_", with: ".")[...] } ?? "0")
+  Version(
+    matches("\\.\(system)\\(\\.v([0-9_]+)\\)", in: package).first.map { $0.replacing("_", with: ".")[...] }
+      ?? "0")
 }
 
 var texts: [(path: String, text: String)] = []
 for module in ["HoldfastCore", "HoldfastSystem", "HoldfastSQLite", "Holdfast"] {
-  for path in try sources(module) { texts.append((path, code(of: try String(contentsOfFile: path, encoding: .utf8)))) }
+  for path in try sources(module) {
+    texts.append((path, code(of: try String(contentsOfFile: path, encoding: .utf8))))
+  }
 }
 var own: Set<String> = []
 for (_, text) in texts {
@@ -74,16 +84,21 @@ for (path, text) in texts {
   func check(_ name: String, _ versions: [Version]) {
     for (index, system) in systems.enumerated() where versions[index] > oldest[index] {
       let version = versions[index].numbers.map(String.init).joined(separator: ".")
-      let isAsked = text.contains(try! Regex("available\\([^)]*\\b\(system) \(version)\\b"))
-      if !isAsked { faults.append("\(path): \(name) needs \(system) \(version): ask by #available, or do without.") }
+      let isAsked = !matches("(available\\([^)]*\\b\(system) \(version)\\b)", in: text).isEmpty
+      if !isAsked {
+        faults.append("\(path): \(name) needs \(system) \(version): ask by #available, or do without.")
+      }
     }
   }
   for name in Set(matches(#"(?<![\w.#])([A-Z]\w*)"#, in: text)) where !own.contains(name) {
-    if let versions = known[name] { check(name, versions) } else {
-      faults.append("\(path): \(name) is not in Scripts/apple/available.txt: look up its availability, and add it.")
+    if let versions = known[name] {
+      check(name, versions)
+    } else {
+      faults.append(
+        "\(path): \(name) is not in Scripts/apple/available.txt: look up its availability, and add it.")
     }
   }
-  for (pattern, versions) in newer where text.contains(try! Regex(pattern)) { check(pattern, versions) }
+  for (pattern, versions) in newer where !matches("(\(pattern))", in: text).isEmpty { check(pattern, versions) }
 }
 for fault in faults.sorted() { print(fault) }
 if !faults.isEmpty { exit(1) }

@@ -8,9 +8,13 @@ public struct ChangeToken: Hashable, Sendable {
   /// horizon. It is 0 when everything up to `seq` was received.
   public let purged: Int64
 
-  /// Creates a token.
+  /// A token of its parts.
   ///
-  /// - Parameter isUnfinished: whether the download continues.
+  /// - Parameters:
+  ///   - epoch: the identity of the server's history.
+  ///   - seq: the zone's number up to which the reader has the changes.
+  ///   - purged: the purge horizon that the reader has seen.
+  ///   - isUnfinished: whether more was to come.
   public init(epoch: String, seq: Int64, purged: Int64 = 0, isUnfinished: Bool = false) {
     self.epoch = epoch
     self.seq = seq

@@ -190,9 +190,11 @@ extension SQLiteConnection {
   /// The current limit.
   public func limit(_ limit: Limit) -> Int { Int(sqlite3_limit(database, limit.number, -1)) }
 
-  /// Sets a limit. A value above SQLite's compile-time limit is reduced to it.
+  /// Sets a bound; one above what SQLite was built for is brought down to that.
   ///
-  /// - Parameter value: the new limit, at least 0.
+  /// - Parameters:
+  ///   - limit: which bound.
+  ///   - value: the new bound, 0 or more.
   public func setLimit(_ limit: Limit, to value: Int) {
     sqlite3_limit(database, limit.number, Int32(clamping: max(value, 0)))
   }

@@ -49,7 +49,9 @@ extension SyncSchema.Link {
 extension Statement {
   /// Binds a column's value, copying it.
   ///
-  /// - Parameter index: the parameter's number, from 1.
+  /// - Parameters:
+  ///   - value: what is bound.
+  ///   - index: the parameter's number, from 1.
   /// - Throws: `.range`, `.misuse` while the statement runs, `.tooBig`.
   public func bind(_ value: Value, at index: Int) throws(SQLiteError) {
     switch value {

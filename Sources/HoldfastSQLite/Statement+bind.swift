@@ -5,7 +5,9 @@ internal import CSQLite
 extension Statement {
   /// Binds a value of any type, copying it.
   ///
-  /// - Parameter index: the parameter's number, from 1.
+  /// - Parameters:
+  ///   - value: what is bound.
+  ///   - index: the parameter's number, from 1.
   /// - Throws: `.range`, `.misuse` while the statement runs, `.tooBig`.
   public func bind(_ value: SQLiteValue, at index: Int) throws(SQLiteError) {
     switch value {
@@ -23,7 +25,9 @@ extension Statement {
 
   /// Binds an integer.
   ///
-  /// - Parameter index: the parameter's number, from 1.
+  /// - Parameters:
+  ///   - value: what is bound.
+  ///   - index: the parameter's number, from 1.
   /// - Throws: `.range`, `.misuse` while the statement runs.
   public func bind(_ value: Int64, at index: Int) throws(SQLiteError) {
     try check(sqlite3_bind_int64(handle, Int32(clamping: index), value))
@@ -31,7 +35,9 @@ extension Statement {
 
   /// Binds an integer.
   ///
-  /// - Parameter index: the parameter's number, from 1.
+  /// - Parameters:
+  ///   - value: what is bound.
+  ///   - index: the parameter's number, from 1.
   /// - Throws: `.range`, `.misuse` while the statement runs.
   public func bind(_ value: Int, at index: Int) throws(SQLiteError) {
     try bind(Int64(value), at: index)
@@ -39,7 +45,9 @@ extension Statement {
 
   /// Binds a floating point number; one that is not a number becomes NULL.
   ///
-  /// - Parameter index: the parameter's number, from 1.
+  /// - Parameters:
+  ///   - value: what is bound.
+  ///   - index: the parameter's number, from 1.
   /// - Throws: `.range`, `.misuse` while the statement runs.
   public func bind(_ value: Double, at index: Int) throws(SQLiteError) {
     try check(sqlite3_bind_double(handle, Int32(clamping: index), value))
@@ -47,7 +55,9 @@ extension Statement {
 
   /// Binds text, copying it.
   ///
-  /// - Parameter index: the parameter's number, from 1.
+  /// - Parameters:
+  ///   - value: what is bound.
+  ///   - index: the parameter's number, from 1.
   /// - Throws: `.range`, `.misuse` while the statement runs, `.tooBig`.
   public func bind(_ value: String, at index: Int) throws(SQLiteError) {
     var value = value
@@ -59,7 +69,9 @@ extension Statement {
 
   /// Binds UTF-8 bytes as text, copying them. They are not checked.
   ///
-  /// - Parameter index: the parameter's number, from 1.
+  /// - Parameters:
+  ///   - text: what is bound.
+  ///   - index: the parameter's number, from 1.
   /// - Throws: `.range`, `.misuse` while the statement runs, `.tooBig`.
   public func bind(text: UnsafeBufferPointer<UInt8>, at index: Int) throws(SQLiteError) {
     try check(holdfast_bind_text(handle, Int32(clamping: index), text.baseAddress, UInt64(text.count)))
@@ -80,7 +92,9 @@ extension Statement {
 
   /// Binds bytes as a blob, copying them.
   ///
-  /// - Parameter index: the parameter's number, from 1.
+  /// - Parameters:
+  ///   - blob: what is bound.
+  ///   - index: the parameter's number, from 1.
   /// - Throws: `.range`, `.misuse` while the statement runs, `.tooBig`.
   public func bind(blob: UnsafeRawBufferPointer, at index: Int) throws(SQLiteError) {
     try check(holdfast_bind_blob(handle, Int32(clamping: index), blob.baseAddress, UInt64(blob.count)))

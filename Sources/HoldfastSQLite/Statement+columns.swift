@@ -64,10 +64,12 @@ extension Statement {
   /// Every column of the row, in order.
   public var values: [SQLiteValue] { (0..<columnCount).map { value($0) } }
 
-  /// Passes the UTF-8 bytes of a text column, from 0, to `body` without copying them.
+  /// Lends the UTF-8 bytes of a text column, from 0, without copying them.
   ///
-  /// - Parameter body: receives the bytes, which are valid only until it returns, and are not validated. It must not step, reset or read
-  ///   the same column as another type.
+  /// - Parameters:
+  ///   - index: the column, from 0.
+  ///   - body: gets the bytes, which are valid only while it runs, and which nobody has checked to be
+  ///     UTF-8. It must not step, reset or read the same column as another kind.
   @inlinable
   public func withText<T, E: Error>(
     _ index: Int, _ body: (UnsafeBufferPointer<UInt8>) throws(E) -> T
@@ -75,10 +77,12 @@ extension Statement {
     try body(textBytes(index))
   }
 
-  /// Passes the bytes of a blob column, from 0, to `body` without copying them.
+  /// Lends the bytes of a blob column, from 0, without copying them.
   ///
-  /// - Parameter body: receives the bytes, which are valid only until it returns. It must not step, reset or read the same column as
-  ///   another type.
+  /// - Parameters:
+  ///   - index: the column, from 0.
+  ///   - body: gets the bytes, which are valid only while it runs. It must not step, reset or read
+  ///     the same column as another kind.
   @inlinable
   public func withBlob<T, E: Error>(
     _ index: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> T

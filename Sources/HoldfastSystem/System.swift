@@ -57,12 +57,6 @@ final class SystemLock: @unchecked Sendable {
   #endif
 }
 
-/// A call of the operating system that failed.
-package struct SystemError: Error, Sendable, CustomStringConvertible {
-  /// What the system says of it.
-  package let description: String
-}
-
 #if os(Windows)
   /// Files that their owner alone may read. On Windows the folder of a user's app data is such a place already.
   package enum System {

@@ -61,6 +61,10 @@ struct EventStreamMachineTests {
     let bounds = [40_000, 80_000, 160_000] + Array(repeating: 300_000, count: 7)
     #expect(waits == bounds.map { .milliseconds(Int64((1 << 62) % ($0 + 1))) })
     #expect(machine.handle(.ended(retryAfter: 4000)) == [.schedule(.seconds(4000))])
+    // The server has said when; that the network is there says nothing else.
+    #expect(machine.handle(.reachable) == [])
+    #expect(machine.handle(.timer).first == .open)
+    _ = machine.handle(.ended(retryAfter: nil))
     #expect(machine.handle(.reachable).first == .open)
   }
 

@@ -35,7 +35,7 @@ public struct Conflict: Record, Hashable {
   }
 
   /// How a conflict was closed.
-  public enum Resolution: String, Codable, Sendable {
+  public enum Resolution: String, Codable, CaseIterable, Sendable {
     /// The value that was kept holds.
     case winner
     /// The value that was not kept at first holds.

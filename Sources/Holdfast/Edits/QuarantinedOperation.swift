@@ -21,7 +21,12 @@ public struct QuarantinedOperation: Sendable, Hashable {
 
   /// An operation of its parts.
   ///
-  /// - Parameter base: see `base`; a column whose policy combines edits (`counter`, `set`, `text`) takes the step from there to its value again.
+  /// - Parameters:
+  ///   - kind: what it does.
+  ///   - table: the name of the table.
+  ///   - id: the id of the record.
+  ///   - columns: the values that it gives to columns.
+  ///   - base: see `base`; a column whose policy combines edits (`counter`, `set`, `text`) takes the step from there to its value again.
   public init(
     _ kind: HoldfastCore.RecordOperation.Kind, table: String, id: String, columns: TextMap<JSONValue> = [:],
     base: TextMap<JSONValue> = [:]

@@ -25,6 +25,8 @@ package final class LocalDatabase {
   let token: SessionToken
   /// SQLite's number of the file's form when it was last seen to be this schema's.
   private var knownForm: Int64?
+  /// Whether nothing can be written here, and so nothing has to be mended.
+  private let isReader: Bool
 
   /// Connects to the database at `path`; its content is as the file has it.
   ///
@@ -35,6 +37,7 @@ package final class LocalDatabase {
   ) throws {
     self.schema = schema
     token = SessionToken(storage: options.tokens)
+    isReader = access == .readOnly
     snapshots = pages == nil ? SnapshotDownloads(database: path) : nil
     self.pages = pages ?? PageFiles(database: path)
     sql = schema.tables.map(TableStatements.init)
@@ -65,7 +68,7 @@ package final class LocalDatabase {
   init(_ later: LocalDatabase, before schema: SyncSchema) {
     self.schema = schema
     (connection, pages, snapshots) = (later.connection, later.pages, nil)
-    token = later.token
+    (token, isReader) = (later.token, later.isReader)
     sql = schema.tables.map(TableStatements.init)
     policies = schema.tables.map { table in
       TextMap(table.columns.map { ($0.name, $0.policy) })
@@ -123,6 +126,21 @@ package final class LocalDatabase {
     return try transaction(.deferred, body)
   }
 
+  /// Looks at what a transaction of the app has made in the file beside the schema's tables.
+  ///
+  /// - Throws: `StoreError.operationRefused` for a unique index on one of these, which would refuse what the server sends.
+  func checkOwnObjects() throws {
+    if try connection.value("PRAGMA schema_version")?.integer == knownForm { return }
+    let rows = try connection.rows(
+      "SELECT name, tbl_name FROM sqlite_schema WHERE type = 'index' AND sql LIKE 'CREATE UNIQUE%'")
+    for row in rows where schema.table(row[1].text ?? "") != nil {
+      throw StoreError(
+        .operationRefused,
+        "The unique index \(row[0].text ?? "") would refuse records of other devices. Name its columns in `unique` of \(row[1].text ?? "") in the schema, or make an index that is not unique."
+      )
+    }
+  }
+
   /// Takes the file's form of now for that of this schema.
   func rememberForm() throws { knownForm = try connection.value("PRAGMA schema_version")?.integer }
 
@@ -138,7 +156,10 @@ package final class LocalDatabase {
       )
     }
     // What reads leaves it as it is: the next that writes sees to it.
-    if kind == .deferred { return }
+    if kind == .deferred {
+      if isReader { knownForm = form }
+      return
+    }
     try DeviceFormRepair(database: self).run()
     // Not the number of now, which is another's if this transaction is rolled back.
     if form == (try connection.value("PRAGMA schema_version")?.integer) { knownForm = form }

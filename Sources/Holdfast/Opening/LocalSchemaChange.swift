@@ -16,7 +16,7 @@ struct LocalSchemaChange {
     do { try change() } catch let error as SQLiteError where error.code == .error {
       throw StoreError(
         .schemaCannotChange,
-        "What the app itself has made in the file uses what the new schema removes. Drop it in StoreOptions.beforeSchemaChange. SQLite says: \(error.message)"
+        "What the app itself has made in the file is in the way of the new schema. Drop it in StoreOptions.beforeSchemaChange. SQLite says: \(error.message)"
       )
     }
   }

@@ -24,8 +24,11 @@ enum ColumnPath {
   private static func search<R: Record, V: Equatable>(_ path: KeyPath<R, V>) throws -> String {
     let log = ProbeLog()
     let plain = try probe(R.self, nil, log)
-    for (key, types) in log.keys where types.contains(ObjectIdentifier(V.self)) {
-      guard let other = try? probe(R.self, key, ProbeLog()) else { continue }
+    for key in log.keys {
+      let log = ProbeLog()
+      guard let other = try? probe(R.self, key, log), log.types.contains(ObjectIdentifier(V.self)) else {
+        continue
+      }
       if plain[keyPath: path] != other[keyPath: path] { return key }
     }
     throw StoreError(
@@ -40,13 +43,13 @@ enum ColumnPath {
   }
 }
 
-/// The keys that a type has asked for, each with the types that its property may have.
+/// The keys that a type has asked for, and the types that the property of the differing one may have.
 private final class ProbeLog {
-  var keys: [(name: String, types: [ObjectIdentifier])] = []
+  private(set) var keys: [String] = []
+  private(set) var types: Set<ObjectIdentifier> = []
 
-  func note<T>(_ name: String, _ type: T.Type) {
-    keys.append((name, [ObjectIdentifier(T.self), ObjectIdentifier(T?.self)]))
-  }
+  func note(_ key: String) { if !keys.contains(key) { keys.append(key) } }
+  func note<T>(_ type: T.Type) { types = [ObjectIdentifier(T.self), ObjectIdentifier(T?.self)] }
 }
 
 /// Gives the same value under each key, and another one under one of them.
@@ -68,6 +71,7 @@ private struct Probe: Decoder {
     var allKeys: [Key] { [] }
 
     private func differs(_ key: Key) -> Bool {
+      probe.log.note(key.stringValue)
       guard let differing = probe.differing else { return false }
       return key.stringValue == differing
     }
@@ -75,12 +79,12 @@ private struct Probe: Decoder {
     func contains(_ key: Key) -> Bool { true }
     func decodeNil(forKey key: Key) -> Bool { !differs(key) }
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-      probe.log.note(key.stringValue, type)
-      return try MadeUpValue.make(type, isOther: differs(key))
+      let isOther = differs(key)
+      if isOther { probe.log.note(type) }
+      return try MadeUpValue.make(type, isOther: isOther)
     }
     func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
-      probe.log.note(key.stringValue, type)
-      return differs(key) ? try MadeUpValue.make(type, isOther: true) : nil
+      differs(key) ? try decode(type, forKey: key) : nil
     }
     func nestedContainer<Nested: CodingKey>(
       keyedBy type: Nested.Type, forKey key: Key
@@ -99,7 +103,7 @@ private enum ColumnPathError: Error { case noKeys, nested, noValue }
 private enum MadeUpValue {
   /// What a column may hold that stands for nothing, and for something.
   private static let texts: (plain: [String], other: [String]) = (
-    ["0", "", "[]", "{}", "00000000-0000-0000-0000-000000000000", "1970-01-01T00:00:00.000Z", "a:"],
+    ["0", "false", "", "[]", "{}", "00000000-0000-0000-0000-000000000000", "1970-01-01T00:00:00.000Z", "a:"],
     [
       "1", "1.5", "true", "[\"1\"]", "[1]", "{\"1\":1}", "00000000-0000-0000-0000-000000000001",
       "1970-01-01T00:00:01.000Z", "b:", "MQ==",

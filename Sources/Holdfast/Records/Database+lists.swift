@@ -8,6 +8,7 @@ extension Database {
   ///
   /// - Parameters:
   ///   - records: in the order in which they are to stand.
+  ///   - place: where in the list.
   ///   - column: the position column; nil for the table's only one, or its first.
   /// - Throws: `StoreError`, as `move` does; `SQLiteError` when a constraint forbids it. Then roll back.
   public func insert<R: Record>(_ records: [R], at place: Place, by column: String? = nil) throws {
@@ -23,7 +24,9 @@ extension Database {
   /// Moves records to a place, as one block: in the order in which they are named, next to each other.
   ///
   /// - Parameters:
+  ///   - type: the type of the records.
   ///   - ids: the records.
+  ///   - place: where in the list.
   ///   - parent: the record whose list they go to, so that they refer to it from now on; nil for the list that all of them are in.
   ///   - column: the position column; nil for the table's only one, or its first.
   /// - Throws: `StoreError`: `recordMissing` when a record is not on the device; `notInList` when the place is beside a record that is moved
@@ -38,6 +41,7 @@ extension Database {
   /// that have not heard of it gets one place on all devices, but not always the one that was meant.
   ///
   /// - Parameters:
+  ///   - type: the type of the records.
   ///   - parent: what the records of the list refer to, nil for those that refer to nothing; where lists are whole zones, the zone, nil
   ///     for the records that have none yet.
   ///   - column: the position column; nil for the table's only one, or its first.

@@ -26,6 +26,8 @@ extension Database {
   /// try await store.write { try $0.increment(Item.self, id: milk, \.amount, by: 2) }
   /// ```
   /// - Parameters:
+  ///   - type: the type of the records.
+  ///   - id: the id of the record.
   ///   - path: a property whose column has the policy `counter`.
   ///   - amount: what is added; less than 0 to take away.
   /// - Throws: `StoreError.recordMissing` when the record is not on the device; `valueUnfit` for a column that is no counter, or a sum of more
@@ -45,6 +47,8 @@ extension Database {
   /// try await store.write { try $0.append(Item.self, id: milk, \.tags, "breakfast") }
   /// ```
   /// - Parameters:
+  ///   - type: the type of the records.
+  ///   - id: the id of the record.
   ///   - path: a property whose column has the policy `set`.
   ///   - element: one that is in it already changes nothing.
   /// - Throws: `StoreError.recordMissing` when the record is not on the device; `valueUnfit` for a column that is no set.
@@ -57,6 +61,8 @@ extension Database {
   /// Removes an element from a set of a record. Other elements that other devices add or remove meanwhile are not touched.
   ///
   /// - Parameters:
+  ///   - type: the type of the records.
+  ///   - id: the id of the record.
   ///   - path: a property whose column has the policy `set`.
   ///   - element: one that is not in it changes nothing.
   /// - Throws: as `append`.
@@ -97,6 +103,8 @@ extension Database {
   /// Devices that do so offline, under one id that all of them work out, make one record together, with the sum of what they added: see
   /// `Identifier.derived(from:)`.
   /// - Parameters:
+  ///   - table: the name of the table.
+  ///   - id: the id of the record.
   ///   - column: a column with the policy `counter`.
   ///   - amount: what is added to it; a new record begins with the column's default.
   ///   - columns: the other columns of a new record.

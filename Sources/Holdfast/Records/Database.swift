@@ -55,7 +55,9 @@ public final class Database {
   /// ```swift
   /// let titles = try db.fetch(String.self, "SELECT title FROM items WHERE list_id = \(list)")
   /// ```
-  /// - Parameter sql: a query; what a literal interpolates is bound.
+  /// - Parameters:
+  ///   - type: what a row is read as.
+  ///   - sql: a query; what a literal interpolates is bound.
   /// - Throws: `SQLiteError`; `StoreError.valueUnfit` when a row does not fit the type.
   public func fetch<T: Decodable>(_ type: T.Type, _ sql: SQL) throws -> [T] {
     let (names, rows) = try rows(sql)
@@ -65,6 +67,7 @@ public final class Database {
   /// The same, for a text that is sent to SQLite as it is. Never put values into it: use the arguments.
   ///
   /// - Parameters:
+  ///   - type: what a row is read as.
   ///   - sql: a query; `?` stand for the arguments.
   ///   - arguments: as many as the query has `?`.
   @_disfavoredOverload

@@ -40,8 +40,8 @@ public struct RecordSelection<R: Record>: Sendable {
     return selection
   }
 
-  /// Whether all records for which the condition holds are selected.
-  var isUnlimited: Bool { bound == nil }
+  /// Whether each record before the last selected one is selected too. Else one that is left out may move the others.
+  var isFromStart: Bool { (bound?.offset ?? 0) == 0 }
 
   /// The condition, after WHERE.
   func test() throws -> SQL { try condition?.sql() ?? "TRUE" }

@@ -14,6 +14,7 @@ package struct AppTransaction {
         try body(Database(local: database, environment: environment))
       }
       try database.uniqueValues.check()
+      try database.checkOwnObjects()
       _ = try UndoHistory(database: database).keep()
       try sealing.seal(isStrict: true)
       return result

@@ -3,11 +3,16 @@ import HoldfastSystem
 
 /// Notices that somebody wrote to a database: another process, or another store of this one.
 ///
-/// The system tells of each write to the write-ahead log. Where it can't (Windows, a user with too many watches), the file is looked at every
-/// half second.
+/// The system tells of each write to the write-ahead log. A commit can be seen only some time after that, when the log is on disk, and nothing tells of
+/// that moment: so the file is looked at again a few times. Where the system can't tell (Windows, a user with too many watches), it is looked at every half
+/// second.
 final class ForeignWrites: Sendable {
   private struct State {
     var isStarted = false
+    /// Whether a look has been asked for that has not begun.
+    var isAwaited = false
+    /// Counts what the system tells, so that the looks behind an older word end.
+    var word = 0
     var version: Int64?
     var watch: FileWatch?
     var poll: Task<Void, Never>?
@@ -15,6 +20,9 @@ final class ForeignWrites: Sendable {
 
   /// How often the file is looked at where nothing tells of writes.
   static let interval = Duration.milliseconds(500)
+
+  /// When the file is looked at again after a write, in milliseconds after each other.
+  private static let delays = [2, 20, 200, 2000]
 
   private let log: String?
   private let sleep: @Sendable (Duration) async throws -> Void
@@ -33,7 +41,7 @@ final class ForeignWrites: Sendable {
 
   /// Begins to watch; a second call does nothing.
   ///
-  /// - Parameter look: is called when something was written, by whomever.
+  /// - Parameter look: is called when something was written, by whomever, and a few times after that.
   func start(_ look: @escaping @Sendable () -> Void) {
     guard let log else { return }
     let isFirst = state.withLock { state in
@@ -41,7 +49,7 @@ final class ForeignWrites: Sendable {
       return !state.isStarted
     }
     guard isFirst else { return }
-    if let watch = FileWatch(log, look) {
+    if let watch = FileWatch(log, { [weak self] in self?.hear(look) }) {
       state.withLock { $0.watch = watch }
     } else {
       let poll = Task { [sleep] in while (try? await sleep(Self.interval)) != nil { look() } }
@@ -50,6 +58,35 @@ final class ForeignWrites: Sendable {
     // What was written before.
     look()
   }
+
+  private func hear(_ look: @escaping @Sendable () -> Void) {
+    let word = state.withLock { state in
+      state.word += 1
+      return state.word
+    }
+    look()
+    lookAgain(look, after: word, Self.delays[...])
+  }
+
+  private func lookAgain(_ look: @escaping @Sendable () -> Void, after word: Int, _ delays: ArraySlice<Int>) {
+    guard let delay = delays.first else { return }
+    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + .milliseconds(delay)) { [weak self] in
+      guard let self, state.withLock({ $0.word == word }) else { return }
+      look()
+      lookAgain(look, after: word, delays.dropFirst())
+    }
+  }
+
+  /// Whether a look is to be taken: not when one is awaited already.
+  func awaitLook() -> Bool {
+    state.withLock { state in
+      defer { state.isAwaited = true }
+      return !state.isAwaited
+    }
+  }
+
+  /// A look begins.
+  func beginLook() { state.withLock { $0.isAwaited = false } }
 
   /// Whether the counter has moved since the last call.
   func isNew(_ version: Int64) -> Bool {
@@ -63,6 +100,7 @@ final class ForeignWrites: Sendable {
   func stop() {
     let (watch, poll) = state.withLock { state in
       defer { (state.isStarted, state.watch, state.poll) = (false, nil, nil) }
+      state.word += 1
       return (state.watch, state.poll)
     }
     watch?.stop()

@@ -6,6 +6,11 @@ public import Observation
 /// Something that a view can watch: it says when it is read and when it changes.
 ///
 /// With Observation where the system has it (macOS 14, iOS 17 and later); with Combine's `ObservableObject` on all of Apple's systems.
+///
+/// ```swift
+/// let items = store.liveQuery(Item.order(by: \.position))  // a LiveObject
+/// withObservationTracking { show(items.value) } onChange: { print("It changed.") }
+/// ```
 @MainActor
 public class LiveObject {
   #if canImport(Combine)

@@ -2,10 +2,22 @@ import HoldfastCore
 import HoldfastSQLite
 import HoldfastSystem
 
+/// What has come of a live query.
+enum LiveResult<Value> {
+  case new(Value)
+  /// The same as before.
+  case same
+  /// It was not read, as the changes can't concern it.
+  case spared
+
+  /// The value, where it is new.
+  var value: Value? { if case .new(let value) = self { value } else { nil } }
+}
+
 /// What a live query reads, and how it finds out that nothing is new.
 struct LiveSource<Value: Sendable>: Sendable {
-  /// Reads; nil when it is what was read last. `changes` is what was changed since, nil for anything.
-  typealias Read = (_ database: Database, _ changes: SQLiteChanges?) throws -> Value?
+  /// Reads. `changes` is what was changed since the last time, nil for anything.
+  typealias Read = (_ database: Database, _ changes: SQLiteChanges?) throws -> LiveResult<Value>
 
   /// Makes a reader, which remembers what it read.
   let makeRead: @Sendable () -> Read
@@ -18,9 +30,9 @@ struct LiveSource<Value: Sendable>: Sendable {
       var last: [[SQLiteValue]]?
       return { database, _ in
         let (names, rows) = try database.rows(sql)
-        if rows == last { return nil }
+        if rows == last { return .same }
         last = rows
-        return try make(names, rows)
+        return .new(try make(names, rows))
       }
     }
   }
@@ -32,9 +44,9 @@ struct LiveSource<Value: Sendable>: Sendable {
       var last: Value?
       return { database, _ in
         let value = try read(database)
-        if value == last { return nil }
+        if value == last { return .same }
         last = value
-        return value
+        return .new(value)
       }
     }
   }
@@ -44,19 +56,19 @@ struct LiveSource<Value: Sendable>: Sendable {
     LiveSource {
       var last: (rows: [[SQLiteValue]], numbers: Set<Int64>)?
       return { database, changes in
-        if let last, case .numbers(let changed)? = changes?.rows(of: R.table),
+        if let last, selection.isFromStart, case .numbers(let changed)? = changes?.rows(of: R.table),
           last.numbers.isDisjoint(with: changed),
           try database.first(
             Int.self,
             "SELECT 1 FROM \(R.self) WHERE rowid IN \(list: changed.sorted()) AND (\(try selection.test()))"
           ) == nil
         {
-          return nil
+          return .spared
         }
         let (names, rows) = try database.rows(selection.query())
-        if let last, rows == last.rows { return nil }
+        if let last, rows == last.rows { return .same }
         last = (rows, Set(rows.compactMap { $0.first?.integer }))
-        return try rows.map { try RowDecoder.decode(R.self, names: names, values: $0) }
+        return .new(try rows.map { try RowDecoder.decode(R.self, names: names, values: $0) })
       }
     }
   }
@@ -64,7 +76,7 @@ struct LiveSource<Value: Sendable>: Sendable {
 
 /// Runs a live query: at the start, and again after each change of what it reads.
 ///
-/// @unchecked Sendable: `read` and `tables` are touched only on the queue of the reader, which is serial.
+/// @unchecked Sendable: `read`, `tables` and `hasRun` are touched only on the queue of the reader, which is serial.
 final class LiveReading<Value: Sendable>: @unchecked Sendable {
   private struct State {
     /// What has changed since the last run; nil for anything.
@@ -78,6 +90,7 @@ final class LiveReading<Value: Sendable>: @unchecked Sendable {
   private let reader: DatabaseQueue
   private let read: LiveSource<Value>.Read
   private var tables: TextSet = []
+  private var hasRun = false
   private let state = Guarded(State())
   private let deliver: @Sendable (Result<Value, any Error>) -> Void
 
@@ -153,18 +166,21 @@ final class LiveReading<Value: Sendable>: @unchecked Sendable {
   }
 
   private func run(_ local: LocalDatabase, _ changes: SQLiteChanges?) throws -> Value? {
-    let (value, tables) = try local.connection.collectingTables {
-      try local.transaction(.deferred) {
+    let (result, tables) = try local.transaction(.deferred) {
+      try local.connection.collectingTables {
         try read(Database(local: local, environment: store.environment), changes)
       }
     }
-    // A reading that was spared has named no table but the one that it looked at.
-    if value != nil || self.tables.isEmpty, tables != self.tables {
+    if case .spared = result { return nil }
+    if tables != self.tables {
       self.tables = tables
       let watched = tables.union(try shadows(of: tables, local))
       if let listener = state.withLock({ $0.listener }) { store.changes.narrow(listener, to: watched) }
+      // Commits on a table that was not watched until now may have come since the reading began; at the first time all are watched.
+      if hasRun { schedule(nil) }
     }
-    return value
+    hasRun = true
+    return result.value
   }
 
   /// The tables in which virtual tables, such as those of full-text search, keep their content: these change.

@@ -103,7 +103,9 @@ extension Store {
   /// ```swift
   /// let open = store.liveQuery(0) { try $0.count(Item.where(\.done == false)) }
   /// ```
-  /// - Parameter fallback: the value when nothing could be read yet.
+  /// - Parameters:
+  ///   - fallback: the value when nothing could be read yet.
+  ///   - read: reads the value, on a reading queue; it can't write.
   @MainActor
   public func liveQuery<Value: Equatable & Sendable>(
     _ fallback: Value, _ read: @escaping @Sendable (Database) throws -> Value
@@ -120,8 +122,11 @@ extension Store {
 
   /// SQLite counts commits of other connections than the one that asks; the readers never commit.
   private func lookForForeignWrites() {
+    guard foreignWrites.awaitLook() else { return }
     writer.enqueue { [weak self] access in
-      guard let self, let version = try? access.run({ try $0.connection.dataVersion }) else { return }
+      guard let self else { return }
+      foreignWrites.beginLook()
+      guard let version = try? access.run({ try $0.connection.dataVersion }) else { return }
       if foreignWrites.isNew(version) { changes.announce(nil) }
     }
   }

@@ -52,7 +52,10 @@ public final class Store: Sendable {
   ///   try db.insert(Item(id: db.newID(), title: "Milk"))
   /// }
   /// ```
-  /// - Parameter fill: writes what the database begins with, in one transaction.
+  /// - Parameters:
+  ///   - schema: the schema.
+  ///   - environment: the clock and the randomness; the system's unless given.
+  ///   - fill: writes what the database begins with, in one transaction.
   public static func inMemory(
     schema: SyncSchema, environment: StoreEnvironment = .system,
     fill: (Database) throws -> Void = { _ in }

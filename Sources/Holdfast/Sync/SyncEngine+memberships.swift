@@ -163,6 +163,7 @@ extension SyncEngine {
   /// Makes an invitation to a zone of which this user is an owner. Takes a connection.
   ///
   /// - Parameters:
+  ///   - zone: the zone.
   ///   - role: what who accepts it may do.
   ///   - lifetime: for how long it is good: 1 second to 30 days.
   ///   - uses: how many people may accept it: 1 to 1,000.

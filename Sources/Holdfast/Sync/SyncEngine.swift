@@ -33,6 +33,8 @@ public actor SyncEngine {
   /// An engine for a store and a way to the server.
   ///
   /// - Parameters:
+  ///   - store: the store.
+  ///   - transport: the way to the server.
   ///   - snapshotsFrom: the number of changes from which on a zone that is new here comes as a snapshot and not page by page; 5,000
   ///     unless given, nil for never.
   ///   - app: the app and its version, such as `jot 1.2`, for the server's operators: at most 64 characters of ASCII; nil for nothing.

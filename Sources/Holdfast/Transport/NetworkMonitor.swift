@@ -6,6 +6,13 @@ import HoldfastSystem
 #endif
 
 /// Tells when the network comes and goes.
+///
+/// ```swift
+/// struct Always: NetworkMonitor {
+///   var changes: AsyncStream<Bool> { AsyncStream { $0.yield(true) } }
+/// }
+/// let engine = SyncEngine(store: store, transport: HTTPTransport(server: server), network: Always())
+/// ```
 public protocol NetworkMonitor: Sendable {
   /// Whether there is a network: now, and after each change, also from one network to another. It ends when nobody reads it any more.
   var changes: AsyncStream<Bool> { get }

@@ -41,12 +41,12 @@ public enum ColumnMerge: Hashable, Sendable {
   /// The edits can't be combined: the sum of increments exceeds 64 bits.
   case impossible
 
-  /// Merges an edit. Pure: the result is the same everywhere.
+  /// Decides. Pure: the same everywhere.
   ///
   /// - Parameters:
   ///   - current: the column's value on the server.
-  ///   - last: the stamp of the column's last change.
-  ///   - edit: the new edit.
+  ///   - last: the stamp of its last change.
+  ///   - edit: the edit that arrives.
   ///   - policy: the column's policy.
   public static func decide(current: Value, last: ColumnStamp, edit: ColumnEdit, policy: MergePolicy)
     -> ColumnMerge

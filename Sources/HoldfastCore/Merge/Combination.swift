@@ -21,14 +21,14 @@ extension MergePolicy {
     }
   }
 
-  /// Combines two edits with the same base. Pure: device and server get the same result.
+  /// Makes one value of two edits of the same base. Pure: the same on the device and on the server.
   ///
   /// - Parameters:
-  ///   - base: the value before both edits.
-  ///   - mine: the value after one edit.
-  ///   - theirs: the value after the other edit.
-  ///   - minePrevails: whether `mine` wins where both changed the same words.
-  /// - Returns: nil if the policy does not combine, or the values can't be combined.
+  ///   - base: the value that both edits began from.
+  ///   - mine: what one made of it.
+  ///   - theirs: what the other made of it.
+  ///   - minePrevails: whose words stand where both changed the same ones.
+  /// - Returns: nil when the policy does not combine, or the values are not such that it can.
   public func combined(base: Value, mine: Value, theirs: Value, minePrevails: Bool) -> Combination? {
     switch self {
     case .latest, .server, .client, .ask, .resolver: nil

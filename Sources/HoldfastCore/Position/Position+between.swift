@@ -27,9 +27,14 @@ extension Position {
     return bounded(gap.fill(), in: gap, elseEqualTo: left ?? right)
   }
 
-  /// Makes `count` successive positions between two neighbours, for a paste or an import; see ``between(_:_:replica:nonce:)``.
+  /// Makes `count` places in a row between two neighbours, for a paste or an import; see ``between(_:_:replica:nonce:)``.
   ///
-  /// - Parameter count: the number of positions; none if it is not positive.
+  /// - Parameters:
+  ///   - count: how many; none when it isn't positive.
+  ///   - left: the neighbour before them; nil at the list's start.
+  ///   - right: the neighbour behind them; nil at the list's end.
+  ///   - replica: the name of the device.
+  ///   - nonce: random bits.
   /// - Returns: the positions in ascending order.
   public static func run(
     count: Int, between left: Position?, and right: Position?, replica: Replica, nonce: UInt64

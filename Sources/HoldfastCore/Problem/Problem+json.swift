@@ -8,7 +8,9 @@ extension Problem {
 
   /// Writes the problem document as the next value.
   ///
-  /// - Parameter members: writes further members.
+  /// - Parameters:
+  ///   - writer: gets the document.
+  ///   - members: writes further members.
   public func write(to writer: inout JSONWriter, members: (inout JSONWriter) -> Void = { _ in }) {
     writer.beginObject()
     writer.key("type")

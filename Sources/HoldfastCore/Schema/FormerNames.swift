@@ -65,9 +65,12 @@ public struct FormerNames: Sendable, Hashable {
     Self.isSame(theirs, table.name, table.was, tables[theirs])
   }
 
-  /// Whether the server's name `theirs` means a column of this app's schema.
+  /// Whether the server calls a column of this app's schema so.
   ///
-  /// - Parameter table: the server's name of the table.
+  /// - Parameters:
+  ///   - theirs: the server's name.
+  ///   - column: the column of this app's schema.
+  ///   - table: what the server calls the table.
   public func isName(_ theirs: String, of column: ColumnSchema, in table: String) -> Bool {
     Self.isSame(theirs, column.name, column.was, columns[table]?[theirs])
   }

@@ -11,10 +11,14 @@ public struct OperationWriter: ~Copyable {
   /// Writes one operation.
   ///
   /// - Parameters:
+  ///   - kind: what is done.
+  ///   - table: the table of the record.
+  ///   - id: the record.
   ///   - rev: written for updates and deletes.
-  ///   - settings: the values, with bases, which are written for updates.
-  ///   - zone: the zone of a create in a table with explicit zones.
-  ///   - unsendable: by column, a replacement for a value that no message can carry.
+  ///   - stamp: when it was done.
+  ///   - settings: with bases, which are written for updates.
+  ///   - zone: of a create in a table with an explicit zone.
+  ///   - unsendable: by column, what is written instead of a value that no message can carry.
   public mutating func write(
     _ kind: RecordOperation.Kind, table: TableSchema, id: String, rev: Int64, stamp: Stamp,
     settings: [RecordOperation.Setting],

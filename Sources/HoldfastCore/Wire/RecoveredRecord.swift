@@ -22,9 +22,11 @@ public struct RecoveredRecord: Sendable {
     (self.table, self.id, self.zone, self.rev, self.values) = (table, id, zone, rev, values)
   }
 
-  /// Encodes the record.
+  /// Writes it.
   ///
-  /// - Parameter table: the record's table.
+  /// - Parameters:
+  ///   - writer: gets the record.
+  ///   - table: its table.
   public func write(to writer: inout JSONWriter, of table: TableSchema) {
     writer.beginObject()
     writer.key("table")

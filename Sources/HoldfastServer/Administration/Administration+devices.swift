@@ -30,11 +30,13 @@ extension Administration {
       ], rows: rows)
   }
 
-  /// Requests a resync of zones from devices, at their next sync. They keep unconfirmed edits: docs/RETENTION.md, section 4.
+  /// Has devices resync their zones, with their edits kept, at their next sync: docs/RETENTION.md, section 4.
   ///
-  /// - Parameter zone: the zone to resync; nil for all.
-  /// - Returns: the number of resets, one for each zone and device. A zone without data on a device needs none.
-  /// - Throws: `ServerError.notFound` if there is no such device or user.
+  /// - Parameters:
+  ///   - selection: which devices.
+  ///   - zone: the only zone concerned; nil for all.
+  /// - Returns: how many zones of devices that are. One of which a device has nothing needs no reset.
+  /// - Throws: `ServerError.notFound` when there is no such device or user.
   @discardableResult
   public func reset(_ selection: DeviceSelection, zone: String?) throws -> Int {
     var user: String?
@@ -70,13 +72,14 @@ extension Administration {
   /// The size in bytes from which buffered output is written.
   private static let portion = 1 << 20
 
-  /// Exports the records that a user may read, except public ones, from one snapshot: docs/EXPORT-AND-ERASURE.md.
+  /// Takes out all that a user may read but what is public, as of one moment: docs/EXPORT-AND-ERASURE.md.
   ///
   /// - Parameters:
-  ///   - name: the user's name.
-  ///   - write: appends bytes to the file with the given name.
-  /// - Returns: the number of records.
-  /// - Throws: `ServerError.notFound` if there is no such user.
+  ///   - name: the user's.
+  ///   - format: the form of the files.
+  ///   - write: is given the name of a file, and bytes to be written to its end.
+  /// - Returns: how many records there were.
+  /// - Throws: `ServerError.notFound` when there is no such user.
   public func export(
     _ name: String, as format: AccountFormat, _ write: (_ file: String, _ bytes: [UInt8]) throws -> Void
   ) throws -> Int {

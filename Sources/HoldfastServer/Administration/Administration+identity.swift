@@ -65,10 +65,12 @@ extension Administration {
     }
   }
 
-  /// Sets a user's password, and ends all sessions of the user.
+  /// Gives a user another password, and ends all sessions of the user.
   ///
-  /// - Parameter password: 8 to 1,024 bytes.
-  /// - Throws: `ServerError`: `notFound`; `refused` for an invalid password, or a user without a password.
+  /// - Parameters:
+  ///   - password: 8 to 1,024 bytes.
+  ///   - name: the name of the user.
+  /// - Throws: `ServerError`: `notFound`; `refused` for a password that is none, and for users who sign in otherwise.
   public func setPassword(_ password: String, ofUser name: String) throws {
     do { try Credentials.checkNewPassword(password) } catch { throw ServerError(.refused, error.detail) }
     guard let hash = environment.passwords.hash(password) else {

@@ -122,13 +122,14 @@ public final class Administration {
 }
 
 extension Administration {
-  /// Runs one retention pass. Works while servers run: docs/RETENTION.md, section 2.
+  /// Makes one pass over what may be purged, also while servers run: docs/RETENTION.md, section 2.
   ///
   /// - Parameters:
-  ///   - trustsClock: whether to accept the clock even if it is far ahead: docs/RETENTION.md, section 7.
-  ///   - warn: receives a message if the clock is not accepted, with the remedy.
-  ///   - pause: waits between two steps, so that servers can write.
-  /// - Returns: the amounts that were purged.
+  ///   - retention: what is kept for how long.
+  ///   - trustsClock: whether the clock is right, however far it is ahead: docs/RETENTION.md, section 7.
+  ///   - warn: is told when the clock is not believed, and what to do.
+  ///   - pause: lets time go by between two steps, in which servers write.
+  /// - Returns: what was purged.
   public func purge(
     _ retention: Retention = Retention(), trustsClock: Bool = false, warn: (String) -> Void = { _ in },
     pause: @escaping (Duration) -> Void = { _ in }
@@ -164,11 +165,13 @@ extension Administration {
 }
 
 extension Administration {
-  /// Erases a user: docs/EXPORT-AND-ERASURE.md, section 2. Works while servers run; they erase the rest of an incomplete erasure.
+  /// Erases a user: docs/EXPORT-AND-ERASURE.md, section 2. Also while servers run, which end what this leaves.
   ///
-  /// - Parameter pause: waits between two steps, so that servers can write.
-  /// - Returns: the user's id, and whether the erasure is complete.
-  /// - Throws: `ServerError.notFound` if there is no such user.
+  /// - Parameters:
+  ///   - name: the name of the user.
+  ///   - pause: lets time go by between two steps, in which servers write.
+  /// - Returns: the user's id, and whether nothing is left.
+  /// - Throws: `ServerError.notFound` when there is no such user.
   public func erase(
     _ name: String, pause: @escaping (Duration) -> Void = { _ in }
   ) throws -> (id: String, isDone: Bool) {

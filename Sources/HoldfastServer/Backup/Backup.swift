@@ -32,7 +32,9 @@ public struct Backup {
   private let location: DatabaseLocation
   private let environment: ServerEnvironment
 
-  /// - Parameter location: the location of the database.
+  /// - Parameters:
+  ///   - location: where the database is.
+  ///   - environment: the clock and the randomness; the system's unless given.
   public init(_ location: DatabaseLocation, environment: ServerEnvironment = .system) {
     (self.location, self.environment) = (location, environment)
   }
@@ -59,14 +61,18 @@ public struct Restore {
   private let location: DatabaseLocation
   private let environment: ServerEnvironment
 
-  /// - Parameter location: the location of the restored database.
+  /// - Parameters:
+  ///   - location: where the database is to be.
+  ///   - environment: the clock and the randomness; the system's unless given.
   public init(_ location: DatabaseLocation, environment: ServerEnvironment = .system) {
     (self.location, self.environment) = (location, environment)
   }
 
-  /// Restores a backup, completely or not at all.
+  /// Restores a backup: whole, or not at all.
   ///
-  /// - Parameter replacing: whether to move an existing database in the data directory aside.
+  /// - Parameters:
+  ///   - path: the folder of the backup.
+  ///   - replacing: whether a database that is in the data directory is moved aside.
   /// - Throws: `ServerError`; `SQLiteError` or `PostgresError`.
   public func run(_ path: String, replacing: Bool = false) throws -> Backup.Summary {
     let reader = try BackupReader(path)

@@ -123,11 +123,13 @@ public final class Server: Sendable {
     } catch { log.event("certificate", level: .error, "The certificate of before stays: \(error)") }
   }
 
-  /// Runs a server until SIGTERM or SIGINT, then stops it cleanly. SIGHUP reloads the certificate. Changed certificate files are detected
-  /// within five seconds.
+  /// Runs until the process is told to end by SIGTERM or SIGINT, then stops cleanly. With TLS the certificate is read again at SIGHUP, and when
+  /// its files change: they are looked at every five seconds.
   ///
-  /// The signals must be blocked before any thread starts: call `blockStopSignals()` first.
-  /// - Parameter started: called with the server when it listens.
+  /// The signals must be blocked before any thread is started: call `blockStopSignals()` first.
+  /// - Parameters:
+  ///   - configuration: what is served, and where.
+  ///   - started: called with the server when it listens.
   public static func run(_ configuration: Configuration, started: (Server) -> Void = { _ in }) throws {
     blockStopSignals()
     defer { LogQueue.standardError.flush(within: .seconds(2)) }

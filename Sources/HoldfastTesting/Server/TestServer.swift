@@ -80,7 +80,7 @@ public final class TestServer: @unchecked Sendable {
 
   /// Stops it and starts it again, as after an update.
   ///
-  /// - Parameter schema: what it serves from now on; nil for what it served before.
+  /// - Parameter new: what it serves from now on; nil for what it served before.
   /// - Throws: `ServerError` when the schema can't be served; the server is stopped then.
   public func restart(schema new: SyncSchema? = nil) throws {
     try lock.hold {

@@ -39,7 +39,9 @@ public final class TestNetwork: Sendable {
 
   /// Has the next requests fail, whoever sends them, before any others get through.
   ///
-  /// - Parameter count: how many; one unless given.
+  /// - Parameters:
+  ///   - fault: what happens to them.
+  ///   - count: how many; one unless given.
   public func fail(_ fault: Fault, count: Int = 1) {
     state.withLock { $0.faults += Array(repeating: fault, count: max(0, count)) }
   }

@@ -105,6 +105,7 @@ public final class TestWorld: Sendable {
   ///   - zone: such as the id of a list.
   ///   - owner: a device of an owner of the zone.
   ///   - guest: a device of the user who accepts.
+  ///   - role: what the guest may do.
   /// - Throws: `Problem` when the server refuses; `StoreError.offline`.
   public func share(_ zone: String, from owner: TestDevice, with guest: TestDevice, as role: Role)
     async throws
@@ -162,6 +163,7 @@ public final class TestWorld: Sendable {
 ///   - schema: that of the server and of the devices.
 ///   - rules: the team's own validators and resolvers.
 ///   - allowed: what may be left; nothing unless given.
+///   - isolation: the caller's actor; leave it out.
 ///   - body: the test.
 /// - Returns: what `body` returns.
 /// - Throws: what `body` throws; `UnsettledWorld`; `ServerError` when the rules do not fit the schema.

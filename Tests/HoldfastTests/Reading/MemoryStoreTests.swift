@@ -18,7 +18,7 @@ struct MemoryStoreTests {
     await #expect(throws: SQLiteError.self) { try await store.read { try $0.execute("DELETE FROM lists") } }
     #expect(throws: SQLiteError.self) { try store.readNow { try $0.execute("DELETE FROM lists") } }
     try await store.write { try $0.insert(List(id: IDs.other, title: "More")) }
-    #expect(try await store.waitingOperations() == 2)
+    #expect(try await store.waitingOperations() == 4)
   }
 
   @Test("a store in memory is synced as one in a file (I7)")

@@ -64,4 +64,17 @@ struct OwnObjectTests {
     let store = try Store(path: fixture.path, schema: newer, options: options)
     #expect(try await store.read { try $0.fetch(String.self, "SELECT title FROM notes") }.isEmpty)
   }
+
+  @Test("a unique index on a table of the schema is refused, as it would refuse what the server sends (I12)")
+  func unique() async throws {
+    let fixture = try Self.fixture()
+    let error = await #expect(throws: StoreError.self) {
+      try await fixture.store.write { try $0.execute("CREATE UNIQUE INDEX one ON notes (title)") }
+    }
+    #expect(error?.code == .operationRefused)
+    try await fixture.store.write { db in
+      try db.execute("CREATE TABLE own (a TEXT)")
+      try db.execute("CREATE UNIQUE INDEX one ON own (a)")
+    }
+  }
 }
