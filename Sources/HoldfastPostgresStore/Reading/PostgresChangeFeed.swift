@@ -24,7 +24,8 @@ struct PostgresChangeFeed: Sendable {
       (self.table, utf8) = (table.name, Array(table.name.utf8))
       name = JSONValue.string(table.name).bytes
       columns = table.columns.map { (JSONKeyFragment($0.name), $0.type) }
-      values = isDistributed ? PostgresChangeFeed.values(of: relation) : PostgresChangeFeed.allValues(of: relation)
+      values =
+        isDistributed ? PostgresChangeFeed.values(of: relation) : PostgresChangeFeed.allValues(of: relation)
       joined = (
         PostgresChangeFeed.joined(relation, "1::bigint", PostgresChangeFeed.one, by: "r.seq"),
         PostgresChangeFeed.joined(relation, "w.n", PostgresChangeFeed.many, by: "w.n, r.seq")
@@ -126,7 +127,8 @@ struct PostgresChangeFeed: Sendable {
         members: members, joined: source == nil ? nil : main,
         places: members.count == 1
           ? pipe.send(
-            statements.one, PostgresParameters(zones[members[0]].zone, zones[members[0]].ack.seq, Int64(size)))
+            statements.one, PostgresParameters(zones[members[0]].zone, zones[members[0]].ack.seq, Int64(size))
+          )
           : pipe.send(statements.many, Self.wanted(members.map { zones[$0] }, size)))
       if isLast {
         let others = source == nil ? sources.keys.sorted() : TextSet(members.flatMap { known[$0] }).sorted()
@@ -185,7 +187,8 @@ struct PostgresChangeFeed: Sendable {
       return try readEach(zones, for: user, size: size, on: connection)
     }
     var asked = Asked(size: size)
-    let answers = try connection.pipeline({ asked = ask(zones, size: size, isLast: false, $0) }, meanwhile: work)
+    let answers = try connection.pipeline(
+      { asked = ask(zones, size: size, isLast: false, $0) }, meanwhile: work)
     var stretches = stretches(asked, of: zones, answers)
     var missing: TextMap<[Int]> = [:]
     for (index, stretch) in stretches.enumerated() {
@@ -195,7 +198,9 @@ struct PostgresChangeFeed: Sendable {
     let tables = missing.sorted { $0.key < $1.key }
     let values = try connection.pipeline { pipe in
       for (table, members) in tables {
-        if let source = sources[table] { pipe.send(source.values, Self.wanted(members.map { zones[$0] }, size)) }
+        if let source = sources[table] {
+          pipe.send(source.values, Self.wanted(members.map { zones[$0] }, size))
+        }
       }
     }
     for ((table, members), rows) in zip(tables, values) {

@@ -63,7 +63,9 @@ final class PostgresPartCache: Sendable {
   }
 
   /// Keeps a part.
-  func put(_ bytes: [UInt8], _ written: WrittenChanges, of zone: ZoneProgress, _ count: Int64, _ epoch: String) {
+  func put(
+    _ bytes: [UInt8], _ written: WrittenChanges, of zone: ZoneProgress, _ count: Int64, _ epoch: String
+  ) {
     if bytes.count > Self.limit / 16 { return }
     let key = Key(zone: TextKey(zone.zone), after: zone.ack.seq, count: count)
     let state = State(epoch: epoch, seq: zone.seq, purged: zone.purged)

@@ -88,7 +88,9 @@ final class API: Sendable {
     switch address {
     case .sync, .changes:
       // Who is not known is looked up first, and so is the device of a JWT.
-      guard let text = try? bearerText(of: request), provider == nil || !JWT.isMeant(by: text) else { return false }
+      guard let text = try? bearerText(of: request), provider == nil || !JWT.isMeant(by: text) else {
+        return false
+      }
       return keys[TokenHash(of: text)] != nil
     default: return false
     }

@@ -117,7 +117,8 @@ public final class InlineServer {
       case .answer(let response): response
       case .write(_, let answer):
         answer(results.popLast() ?? .failure(Problem(.internalError)))
-      case .password, .signUp, .build, .fetch, .read, .look, .first, .events: .problem(Problem(.internalError))
+      case .password, .signUp, .build, .fetch, .read, .look, .first, .events:
+        .problem(Problem(.internalError))
       }
     }
   }

@@ -46,12 +46,15 @@ extension RequestDispatcher {
   }
 
   /// The threads that look devices up; nil where reading does not wait.
-  static func lookUps(_ database: any ServerDatabase, _ configuration: Configuration) throws -> Worker<Looking>? {
+  static func lookUps(_ database: any ServerDatabase, _ configuration: Configuration) throws -> Worker<
+    Looking
+  >? {
     guard let readers = database.readerCount else { return nil }
     let (threads, batch) = ((readers + 1) / 2, 16)
     // A user leaves a thread to others, where there is more than one.
     return try Worker(
-      limit: configuration.readQueueLimit, batch: batch, threads: threads, running: max(threads - 1, 1) * batch
+      limit: configuration.readQueueLimit, batch: batch, threads: threads,
+      running: max(threads - 1, 1) * batch
     ) { work, _ in
       database.together(work.map(\.lookUp)) { for looking in work { looking.run() } }
       return 0
