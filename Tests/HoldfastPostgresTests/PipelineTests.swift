@@ -24,6 +24,29 @@ struct PipelineTests {
     #expect(connection.transactionStatus == .idle)
   }
 
+  @Test("a pipeline of a connection with repeatable transactions is of one moment, without BEGIN (I6)")
+  func moment() throws {
+    let other = try PostgresConnection(fixture.url)
+    try connection.execute("SET default_transaction_isolation = 'repeatable read'")
+    try other.execute("SELECT pg_advisory_lock(1)")
+    var failure: (any Error)?
+    let rows = try connection.pipeline({ pipe in
+      pipe.send("SELECT count(*) FROM item")
+      pipe.send("SELECT pg_advisory_xact_lock_shared(1)")
+      pipe.send("SELECT count(*) FROM item")
+    }) {
+      do {
+        // The first has been answered when the second waits.
+        while try other.query("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted").isEmpty {}
+        try other.run(Self.insert, PostgresParameters(1, ""))
+        try other.execute("SELECT pg_advisory_unlock(1)")
+      } catch { failure = error }
+    }
+    if let failure { throw failure }
+    #expect(rows[0].int64(0, 0) == 0 && rows[2].int64(0, 0) == 0)
+    #expect(try fixture.count("item") == 1)
+  }
+
   @Test("what a pipeline sends is one transaction, with and without BEGIN", arguments: [false, true])
   func transaction(isExplicit: Bool) throws {
     let failure = code {

@@ -148,15 +148,24 @@ struct Bench: Sendable {
     let deltas = (0..<3).map {
       DeltaBench(port: port, sql: sql, token: load.tokens[$0], user: load.users[$0])
     }
+    try deltas[1].fill(1_000_000)
+    try deltas[2].fill(10_000)
     return [
       .init(
         name: "records in change sets of 1,000", rate: try deltas[0].largeSets(count: 30),
         limitName: "pgbench, 1,000 a row set", limit: try sql.bareSets(count: 30, with: "a note") * 1000,
         floor: nil),
       .init(
+        name: "first download by changes, served", rate: try deltas[1].download(pages: 10),
+        limitName: "COPY of the rows", limit: try sql.copyOut(of: load.users[1], count: 100_000), floor: nil),
+      .init(
+        name: "100 changes, 64 connections",
+        rate: try deltas[2].lastChanges(connections: 64, requests: 20_000),
+        limitName: "pgbench, 100 rows", limit: try sql.reads(of: 100, clients: 64, count: 64_000), floor: nil),
+      .init(
         name: "100 changes out of 1,000,000 records",
-        rate: try deltas[1].lastChanges(of: 1_000_000, requests: 2000),
-        limitName: "100 out of 10,000", limit: try deltas[2].lastChanges(of: 10_000, requests: 2000),
+        rate: try deltas[1].lastChanges(connections: 1, requests: 2000),
+        limitName: "100 out of 10,000", limit: try deltas[2].lastChanges(connections: 1, requests: 2000),
         floor: nil),
     ]
   }
@@ -218,7 +227,7 @@ struct Bench: Sendable {
     }
   }
 
-  /// Requests of clients that are up to date, compared with a constant answer.
+  /// Requests of those who have everything, beside a constant answer, or a row of the database.
   private func quiet(
     _ bench: ServerBench, _ name: String, floor: Double, _ rate: (ServerBench) throws -> Double
   ) throws -> Measurement.Result {
@@ -229,11 +238,16 @@ struct Bench: Sendable {
     defer { constant.stop(grace: .zero) }
     var (rates, limits): ([Double], [Double]) = ([], [])
     for _ in 0..<runs {
-      limits.append(try ServerBench.constant(port: constant.port, connections: 64, requests: 100_000))
+      if let database {
+        limits.append(try PgBench(url: database, folder: folder).reads(of: 1, clients: 64, count: 100_000))
+      } else {
+        limits.append(try ServerBench.constant(port: constant.port, connections: 64, requests: 100_000))
+      }
       rates.append(try rate(bench))
     }
     return .init(
-      name: name, rate: Measurement.median(rates), limitName: "constant answer",
+      name: name, rate: Measurement.median(rates),
+      limitName: database == nil ? "constant answer" : "pgbench, a row, 64 clients",
       limit: Measurement.median(limits), floor: database == nil ? floor : nil)
   }
 

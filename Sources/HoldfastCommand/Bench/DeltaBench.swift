@@ -38,12 +38,38 @@ struct DeltaBench {
     return result.rate * 1000
   }
 
-  /// Answers per second with the last 100 changes of the user's zone, after SQL has filled it.
-  func lastChanges(of records: Int, requests: Int) throws -> Double {
+  /// Fills the user's zone by SQL.
+  func fill(_ records: Int) throws {
     try sql.psql(
       """
       SET holdfast.account = '\(user)'; INSERT INTO notes (text) SELECT 'note ' || i FROM generate_series(1, \(records)) i
       """)
+  }
+
+  /// Records a second of a first download by pages of 10,000 changes, over one connection.
+  func download(pages: Int) throws -> Double {
+    var since = ""
+    var size = 0
+    let end = Array(#""to":""#.utf8)
+    let result = try generator(requests: pages).run { _, answer in
+      if let answer {
+        size += answer.count
+        // It stands behind the changes.
+        let tail = Array(answer.suffix(300))
+        let start = tail.indices.last { tail[$0...].starts(with: end) }.map { $0 + end.count } ?? tail.count
+        since = String(decoding: tail[start...].prefix { $0 != UInt8(ascii: "\"") }, as: UTF8.self)
+      }
+      let target = "/v1/zones/\(user)/changes?limit=10000&since=\(since)"
+      return Array("GET \(target) HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\n\r\n".utf8)
+    }
+    guard result.errors == 0, size > (pages - 1) * 1_000_000 else {
+      throw BenchError(text: "\(result.errors) pages failed; \(size) bytes came")
+    }
+    return result.rate * 10_000
+  }
+
+  /// Answers a second with the last 100 changes of the user's zone.
+  func lastChanges(connections: Int, requests: Int) throws -> Double {
     let seq = Int64(
       try sql.psql("SELECT seq FROM holdfast.zones WHERE zone = '\(user)'").trimmingCharacters(in: .newlines))
     let epoch = try sql.psql("SELECT value FROM holdfast.meta WHERE key = 'epoch'")
@@ -55,13 +81,13 @@ struct DeltaBench {
     body.digest = Self.digest(body.acks)
     let bytes = request(body, sealed: [])
     var counted = 0
-    let result = try generator(requests: requests).run { _, answer in
+    let result = try generator(requests: requests, connections: connections).run { _, answer in
       if let answer, let parsed = try? SyncAnswer(body: Array(answer)) {
         counted += parsed.parts.first.map { $0.count == 100 ? 1 : 0 } ?? 0
       }
       return bytes
     }
-    guard result.errors == 0, counted >= requests - 1 else {
+    guard result.errors == 0, counted >= requests - connections else {
       throw BenchError(text: "\(requests - counted) answers had not 100 changes")
     }
     return result.rate
@@ -73,8 +99,8 @@ struct DeltaBench {
     return digest.text
   }
 
-  private func generator(requests: Int) -> LoadGenerator {
-    LoadGenerator(port: port, connections: 1, requests: requests, timeLimit: .seconds(120))
+  private func generator(requests: Int, connections: Int = 1) -> LoadGenerator {
+    LoadGenerator(port: port, connections: connections, requests: requests, timeLimit: .seconds(120))
   }
 
   private func request(_ request: SyncRequest, sealed: [[UInt8]]) -> [UInt8] {

@@ -18,11 +18,36 @@ struct PgBench {
       "VALUES (gen_random_uuid()::text, 'a zone', 'a note')", clients: clients, each: count / clients)
   }
 
+  /// Reads of so many rows by their key a second, by so many clients of pgbench.
+  func reads(of rows: Int, clients: Int, count: Int) throws -> Double {
+    try psql(
+      """
+      CREATE TABLE IF NOT EXISTS bench_rows (id bigint PRIMARY KEY, text text);
+      INSERT INTO bench_rows SELECT i, repeat('n', 100) FROM generate_series(1, 10000) i ON CONFLICT DO NOTHING;
+      """)
+    return try run(
+      "SELECT id, text FROM bench_rows WHERE id > 5000 ORDER BY id LIMIT \(rows)", clients: clients,
+      each: count / clients)
+  }
+
+  /// Rows a second of a COPY of a zone's notes, which nobody reads.
+  func copyOut(of zone: String, count: Int) throws -> Double {
+    let sql =
+      "COPY (SELECT id, zone, text FROM notes WHERE zone = '\(zone)' LIMIT \(count)) TO STDOUT"
+    let clock = ContinuousClock()
+    let (seconds, attoseconds) = try clock.measure { try psql(sql) }.components
+    return Double(count) / (Double(seconds) + Double(attoseconds) / 1e18)
+  }
+
   private func insert(_ rows: String, clients: Int, each count: Int) throws -> Double {
     try psql("CREATE TABLE IF NOT EXISTS bench_bare (id text PRIMARY KEY, zone text, text text)")
+    return try run("INSERT INTO bench_bare \(rows)", clients: clients, each: count)
+  }
+
+  /// Transactions of one statement a second.
+  private func run(_ statement: String, clients: Int, each count: Int) throws -> Double {
     let script = folder.appendingPathComponent("bare.sql")
-    try Data("INSERT INTO bench_bare \(rows);\n".utf8).write(
-      to: script)
+    try Data("\(statement);\n".utf8).write(to: script)
     let output = try Self.run(
       "pgbench",
       [

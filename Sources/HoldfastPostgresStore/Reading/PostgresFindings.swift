@@ -8,6 +8,13 @@ struct PostgresFindings {
     var device: KnownDevice?
     var zones: [ZoneProgress] = []
     var refusals: [StoredRefusal] = []
+    /// The zones that it gets changes of.
+    var waiting: [ZoneProgress] = []
+    /// The state of the database in which it was read.
+    var snapshot = ""
+    /// The moment in which it was read, and the history then.
+    var moment = 0
+    var history: History?
   }
 
   /// How many zones of a device are read ahead.
@@ -25,9 +32,18 @@ struct PostgresFindings {
   /// Forgets all.
   mutating func removeAll() { (devices, stretches) = ([:], [:]) }
 
-  /// Takes stretches.
-  mutating func add(_ read: [PostgresStretch]) {
-    for stretch in read { stretches[PostgresStretch.Key(stretch.zone)] = stretch }
+  /// Takes stretches that were read in a moment.
+  mutating func add(_ read: [PostgresStretch], in moment: Int) {
+    for stretch in read { stretches[PostgresStretch.Key(stretch.zone, in: moment)] = stretch }
+  }
+
+  /// Takes devices that were read in a moment; of tokens that nobody has, too.
+  mutating func add(_ read: [TokenHash: Found], of tokens: [TokenHash], in moment: Int, _ history: History) {
+    for token in tokens {
+      var found = read[token] ?? Found()
+      (found.moment, found.history) = (moment, history)
+      devices[token] = found
+    }
   }
 
   /// Changes that requests are likely to ask for, before anything was read.
@@ -47,15 +63,25 @@ struct PostgresFindings {
     }
   }
 
-  /// Changes that requests will ask for, and that are neither read nor known.
-  func missing(of lookUps: [LookUp], epoch: String) -> [ZoneProgress] {
-    Self.unique(lookUps.flatMap { missing(of: $0, epoch: epoch) })
+  /// Whether a request will ask for changes that were not read in its moment.
+  func isMissing(_ lookUp: LookUp, epoch: String) -> Bool {
+    guard let moment = devices[lookUp.token]?.moment else { return false }
+    let count = lookUp.count
+    return expected(of: lookUp, epoch: epoch).contains { !has($0, count: count, epoch: epoch, in: moment) }
   }
 
-  /// None where they are many.
-  func missing(of lookUp: LookUp, epoch: String) -> [ZoneProgress] {
+  /// The changes that requests will ask for, and that have not been written before.
+  func missing(of lookUps: [LookUp], epoch: String) -> [ZoneProgress] {
+    Self.unique(
+      lookUps.flatMap { lookUp in
+        expected(of: lookUp, epoch: epoch).filter { parts[$0, lookUp.count, epoch] == nil }
+      })
+  }
+
+  /// The changes that a request will ask for; none where they are many.
+  private func expected(of lookUp: LookUp, epoch: String) -> [ZoneProgress] {
     guard let found = devices[lookUp.token], found.device != nil else { return [] }
-    var (zones, count) = (found.zones, Int64.max)
+    var zones = found.waiting
     switch lookUp.changes {
     case .none: return []
     case .all(let acks):
@@ -64,24 +90,22 @@ struct PostgresFindings {
         return []
       }
     case .written: break
-    case .zone(let name, let since, let most):
-      count = most
-      zones = zones.filter { $0.zone == name }.map { $0.acked(since) }
+    case .zone(let name, let since, _):
+      zones = ZoneProgress.waiting(
+        found.zones.filter { $0.zone == name }.map { $0.acked(since) }, epoch: epoch)
     }
-    zones = ZoneProgress.waiting(zones, epoch: epoch)
-    if zones.count > Self.zones || zones.contains(where: { $0.seq - $0.ack.seq > PostgresChangeFeed.few }) {
-      return []
-    }
-    return zones.filter { !has($0, count: count, epoch: epoch) }
+    let isMuch =
+      zones.count > Self.zones || zones.contains { $0.seq - $0.ack.seq > PostgresChangeFeed.few }
+    return isMuch ? [] : zones
   }
 
   /// Whether the changes of a zone need not be read any more.
-  func has(_ zone: ZoneProgress, count: Int64, epoch: String) -> Bool {
-    stretches[PostgresStretch.Key(zone)] != nil || parts[zone, count, epoch] != nil
+  func has(_ zone: ZoneProgress, count: Int64, epoch: String, in moment: Int) -> Bool {
+    stretches[PostgresStretch.Key(zone, in: moment)] != nil || parts[zone, count, epoch] != nil
   }
 
   private static func unique(_ zones: [ZoneProgress]) -> [ZoneProgress] {
     var known: Set<PostgresStretch.Key> = []
-    return zones.filter { known.insert(PostgresStretch.Key($0)).inserted }
+    return zones.filter { known.insert(PostgresStretch.Key($0, in: 0)).inserted }
   }
 }

@@ -14,6 +14,8 @@ class PostgresReader: StoreReader {
   let statements: PostgresRecordStatements
   /// What was looked up.
   private var findings: PostgresFindings
+  /// What was looked up before, for as long as nobody writes.
+  private var cache = PostgresReadCache()
   /// The device of the request at work.
   private var device: PostgresFindings.Found?
   /// The user for whom changes are read.
@@ -21,8 +23,12 @@ class PostgresReader: StoreReader {
   /// How many changes a page has.
   private var count = Int64.max
   private var reading = Reading.freely
+  /// The number of the moment that was read last.
+  private var moment = 0
   /// Whether each transaction of the connection is of one moment, without that anybody says so.
   private let isRepeatable: Bool
+
+  private typealias Read = PostgresReadStatements
 
   /// How what is read next fits to what was read before.
   private enum Reading {
@@ -38,63 +44,6 @@ class PostgresReader: StoreReader {
 
   /// What was looked up does not suffice.
   private struct Incomplete: Error {}
-
-  /// A device with its refusals, one row each. They must come from one snapshot to be consistent.
-  private static let findDevices = PostgresStatement(
-    devices("d.token_hash = ANY ($1)", by: "d.number, r.first"))
-
-  static func devices(_ condition: String, by order: String) -> String {
-    """
-    SELECT \(KnownDevice.columnsSQL), d.token_hash
-    FROM holdfast.devices d LEFT JOIN holdfast.refusals r ON r.device = d.number
-    WHERE \(condition) ORDER BY \(order)
-    """
-  }
-
-  private static let findAllUnnotified = PostgresStatement(unnotified(""))
-  private static let findUnnotified = PostgresStatement(unnotified("AND z.zone = ANY ($2)"))
-
-  private static func unnotified(_ condition: String) -> String {
-    """
-    SELECT z.zone, z.seq, z.public,
-      (SELECT string_agg(m."user", ' ') FROM holdfast.access m WHERE m.zone = z.zone)
-    FROM holdfast.zones z LEFT JOIN holdfast.notified t ON t.zone = z.zone
-    WHERE z.seq > coalesce(t.seq, 0) \(condition) ORDER BY z.zone LIMIT $1
-    """
-  }
-
-  private static let findClaims: PostgresStatement =
-    "SELECT c.zone, c.device, c.state, c.proven FROM holdfast.zone_claims c WHERE c.account = $1"
-  private static let findRestored: PostgresStatement =
-    "SELECT z.zone, z.restored, z.purged FROM holdfast.zones z WHERE z.zone = ANY ($1)"
-  private static let findUser: PostgresStatement = """
-    SELECT a.id, a.name, i.issuer FROM holdfast.accounts a LEFT JOIN holdfast.identities i ON i.account = a.id
-    WHERE a.name = $1 AND a.erasure = 0 LIMIT 1
-    """
-  private static let findAccountOfID: PostgresStatement =
-    "SELECT name, password FROM holdfast.accounts WHERE id = $1 AND erasure = 0"
-  private static let listDevices: PostgresStatement = """
-    SELECT number, id, name, seen_at, token_hash IS NOT NULL AND issued_after IS NULL FROM holdfast.devices
-    WHERE account = $1 ORDER BY seen_at DESC, number DESC LIMIT $2
-    """
-  private static let findAccount: PostgresStatement =
-    "SELECT id, password FROM holdfast.accounts WHERE name = $1"
-  private static let findZones: PostgresStatement = """
-    SELECT a.zone, a.epoch, a.seq, coalesce(z.seq, 0), coalesce(z.purged, 0),
-      coalesce(m.role, CASE WHEN z.public THEN 'viewer' END, ''), a.lost, true, a.purged, d.number
-    FROM holdfast.devices d JOIN holdfast.acks a ON a.device = d.number
-    LEFT JOIN holdfast.zones z ON z.zone = a.zone
-    LEFT JOIN holdfast.access m ON m.zone = a.zone AND m."user" = d.account WHERE d.token_hash = ANY ($1)
-    UNION ALL
-    SELECT m.zone, '', 0, z.seq, z.purged, m.role, false, false, 0, d.number
-    FROM holdfast.devices d JOIN holdfast.access m ON m."user" = d.account
-    JOIN holdfast.zones z ON z.zone = m.zone WHERE d.token_hash = ANY ($1)
-    AND NOT EXISTS (SELECT 1 FROM holdfast.acks a WHERE a.device = d.number AND a.zone = m.zone)
-    """
-  static let findMemberships: PostgresStatement = """
-    SELECT m.zone, z.seq, z.purged, m.role FROM holdfast.access m JOIN holdfast.zones z ON z.zone = m.zone
-    WHERE m."user" = $1
-    """
 
   init(
     _ connection: PostgresConnection, _ known: KnownHistory, _ feed: PostgresChangeFeed,
@@ -123,9 +72,10 @@ class PostgresReader: StoreReader {
   func transaction<Result>(_ body: () throws -> Result) throws -> Result { try body() }
 
   func device(_ token: TokenHash) throws -> KnownDevice? {
-    device = try found(token)
-    user = device?.device?.key.user
-    return device?.device
+    let found = try found(token)
+    if let then = found.history { history = then }
+    (device, user) = (found, found.device?.key.user)
+    return found.device
   }
 
   private func found(_ token: TokenHash) throws -> PostgresFindings.Found {
@@ -144,9 +94,17 @@ class PostgresReader: StoreReader {
   /// Looks devices up with the changes that they will ask for, as far as these are few: in a pipeline, and in a second one where the first shows
   /// what there is to read.
   func lookUp(_ lookUps: [LookUp]) throws {
-    if feed.isDistributed { return try find(lookUps.map(\.token), []) }
-    try find(lookUps.map(\.token), findings.guesses(of: lookUps))
-    let rest = lookUps.filter { !findings.missing(of: $0, epoch: epoch).isEmpty }
+    let tokens = lookUps.map(\.token)
+    if feed.isDistributed { return try find(tokens, []) }
+    if cache.isQuiet, let known = cache.devices(tokens),
+      cache.see(try connection.query(Read.findSnapshot).text(0, 0))
+    {
+      moment += 1
+      findings.add(known, of: tokens, in: moment, history)
+    } else {
+      try find(tokens, findings.guesses(of: lookUps))
+    }
+    let rest = lookUps.filter { findings.isMissing($0, epoch: epoch) }
     if !rest.isEmpty { try find(rest.map(\.token), findings.missing(of: rest, epoch: epoch)) }
   }
 
@@ -158,10 +116,11 @@ class PostgresReader: StoreReader {
     let (devices, answers) = try findDevices(tokens) { pipe in
       if !zones.isEmpty { asked = feed.ask(zones, size: Int(PostgresChangeFeed.few) * 2, isLast: true, pipe) }
     }
-    for token in tokens { findings.devices[token] = devices[token] ?? PostgresFindings.Found() }
+    if reading != .inTransaction { moment += 1 }
+    findings.add(devices, of: tokens, in: moment, history)
     guard let asked else { return }
-    findings.add(
-      feed.stretches(asked, of: zones, answers).filter { feed.missingTables(of: $0).isEmpty })
+    let read = feed.stretches(asked, of: zones, answers).filter { feed.missingTables(of: $0).isEmpty }
+    findings.add(read, in: moment)
   }
 
   /// Reads devices with their zones and refusals, behind the history, and what else is asked for: in one moment.
@@ -171,35 +130,23 @@ class PostgresReader: StoreReader {
     let asked = Dictionary(tokens.map { ($0.withBytes { Array($0) }, $0) }, uniquingKeysWith: { $1 })
     var hashes = PostgresParameters()
     hashes.append(array: asked.keys)
-    let (begins, ends) = (
-      isOpening || !isRepeatable && reading != .inTransaction,
-      !isRepeatable && !isOpening && reading != .inTransaction
-    )
+    let isOpening = reading == .opening
+    // A pooler's connection has no settings of its own.
+    let isAlone = !isRepeatable && !isOpening && reading != .inTransaction
     var first = 0
     let answers = try connection.pipeline { pipe in
-      if begins { pipe.send(PostgresChangeFeed.begin) }
-      first = pipe.send(PostgresEpoch.find)
-      pipe.send(Self.findDevices, hashes)
-      pipe.send(Self.findZones, hashes)
+      if isOpening || isAlone { pipe.send(PostgresChangeFeed.begin) }
+      first = pipe.send(Read.findHistory)
+      pipe.send(Read.findDevices, hashes)
+      pipe.send(Read.findZones, hashes)
       more(pipe)
-      if ends { pipe.send(PostgresChangeFeed.end) }
+      if isAlone { pipe.send(PostgresChangeFeed.end) }
     }
     if isOpening { reading = .inTransaction }
     try learn(history: answers[first])
-    let (devices, zones) = (answers[first + 1], answers[first + 2])
-    var found: [TokenHash: PostgresFindings.Found] = [:]
-    var tokensByNumber: [Int64: TokenHash] = [:]
-    for row in devices.indices {
-      guard let token = asked[devices.bytes(row, KnownDevice.columnCount)] else { continue }
-      if found[token] == nil { found[token] = .init(device: try KnownDevice(devices, row, token)) }
-      if let refusal = StoredRefusal(devices, row) { found[token]?.refusals.append(refusal) }
-      tokensByNumber[devices.int64(row, 0)] = token
-    }
-    for row in zones.indices {
-      if let token = tokensByNumber[zones.int64(row, 9)] {
-        found[token]?.zones.append(ZoneProgress(zones, row))
-      }
-    }
+    let (found, snapshot) = try Read.found(asked, answers[first...], epoch: epoch)
+    cache.see(snapshot)
+    cache.keep(found)
     return (found, answers)
   }
 
@@ -221,23 +168,23 @@ class PostgresReader: StoreReader {
   }
 
   func user(named name: String) throws -> FoundUser? {
-    let rows = try connection.query(Self.findUser, PostgresParameters(name))
+    let rows = try connection.query(Read.findUser, PostgresParameters(name))
     return rows.isEmpty
       ? nil : FoundUser(id: rows.text(0, 0), name: rows.text(0, 1), issuer: rows.optionalText(0, 2))
   }
 
   func account(_ name: String) throws -> (id: String, password: String)? {
-    let rows = try connection.query(Self.findAccount, PostgresParameters(name))
+    let rows = try connection.query(Read.findAccount, PostgresParameters(name))
     return rows.isEmpty ? nil : (rows.text(0, 0), rows.text(0, 1))
   }
 
   func account(id: String) throws -> (name: String, password: String)? {
-    let rows = try connection.query(Self.findAccountOfID, PostgresParameters(id))
+    let rows = try connection.query(Read.findAccountOfID, PostgresParameters(id))
     return rows.isEmpty ? nil : (rows.text(0, 0), rows.text(0, 1))
   }
 
   func devices(of user: String, limit: Int) throws -> [ListedDevice] {
-    let rows = try connection.query(Self.listDevices, PostgresParameters(user, Int64(limit)))
+    let rows = try connection.query(Read.listDevices, PostgresParameters(user, Int64(limit)))
     return rows.indices.map {
       ListedDevice(
         number: rows.int64($0, 0), id: rows.text($0, 1), name: rows.text($0, 2), seenAt: rows.int64($0, 3),
@@ -246,6 +193,14 @@ class PostgresReader: StoreReader {
   }
 
   func zones(of device: DeviceKey) throws -> [ZoneProgress] { try found(device.token).zones }
+
+  func answer(to request: QuietRequest, of device: Int64) -> [UInt8]? {
+    self.device.flatMap { cache.answer(to: request, of: $0) }
+  }
+
+  func keep(_ answer: [UInt8], to request: QuietRequest, of device: Int64) {
+    if let known = self.device { cache.keep(answer, to: request, of: known) }
+  }
 
   func refusals(of device: Int64) throws -> [StoredRefusal] {
     if let known = self.device, known.device?.key.number == device { return known.refusals }
@@ -264,7 +219,7 @@ class PostgresReader: StoreReader {
   }
 
   func findUnnotified(_ parameters: PostgresParameters, isForAll: Bool) throws -> PostgresRows {
-    try connection.query(isForAll ? Self.findAllUnnotified : Self.findUnnotified, parameters)
+    try connection.query(isForAll ? Read.findAllUnnotified : Read.findUnnotified, parameters)
   }
 
   func moment<Result>(_ body: () throws -> Result) throws -> Result {
@@ -275,7 +230,7 @@ class PostgresReader: StoreReader {
 
   /// All is looked up at once, if it is not yet. Only where that does not suffice it is read step by step, in a transaction.
   func moment<Result>(of lookUp: LookUp, _ body: () throws -> Result) throws -> Result {
-    if case .zone(_, _, let most) = lookUp.changes { count = most }
+    count = lookUp.count
     if feed.isDistributed { return try moment(body) }
     if findings.devices[lookUp.token] == nil { try self.lookUp([lookUp]) }
     do {
@@ -292,6 +247,7 @@ class PostgresReader: StoreReader {
   private func readInTransaction<Result>(_ body: () throws -> Result) throws -> Result {
     let others = findings
     findings.removeAll()
+    moment += 1
     defer {
       findings = others
       // The transaction has only read, so its end does not matter.
@@ -300,8 +256,6 @@ class PostgresReader: StoreReader {
     }
     return try body()
   }
-
-  private var isOpening: Bool { if case .opening = reading { true } else { false } }
 
   /// Sees to it that what is read next is of the moment of what was read.
   ///
@@ -319,7 +273,7 @@ class PostgresReader: StoreReader {
 
   func claims(of user: String) throws -> TextMap<ZoneClaim.Mark> {
     try requireMoment()
-    let rows = try connection.query(Self.findClaims, PostgresParameters(user))
+    let rows = try connection.query(Read.findClaims, PostgresParameters(user))
     let claims = rows.indices.map {
       (
         rows.text($0, 0),
@@ -330,14 +284,14 @@ class PostgresReader: StoreReader {
   }
 
   func memberships(of user: String) throws -> [String] {
-    try connection.query(Self.findMemberships, PostgresParameters(user)).texts.sorted()
+    try connection.query(Read.findMemberships, PostgresParameters(user)).texts.sorted()
   }
 
   func restored(_ zones: [String]) throws -> TextMap<RestoredZone> {
     try requireMoment()
     var names = PostgresParameters()
     names.append(array: zones)
-    let rows = try connection.query(Self.findRestored, names)
+    let rows = try connection.query(Read.findRestored, names)
     return TextMap(
       rows.indices.map {
         (rows.text($0, 0), RestoredZone(seq: rows.int64($0, 1), purged: rows.int64($0, 2)))
@@ -349,15 +303,15 @@ class PostgresReader: StoreReader {
     let unread = zones.filter { !isKnown($0, count) }
     if unread.isEmpty { return zones }
     let read = try stretches(of: unread)
-    findings.add(read)
+    findings.add(read, in: moment)
     let refreshed = TextMap(read.map { ($0.zone.zone, $0.zone) }, uniquingKeysWith: { $1 })
     return zones.map { refreshed[$0.zone] ?? $0 }
   }
 
   /// Whether the changes of a zone are there. Of which history a part is, is known of those who have a device alone.
   private func isKnown(_ zone: ZoneProgress, _ count: Int64) -> Bool {
-    device == nil
-      ? findings.stretches[PostgresStretch.Key(zone)] != nil : findings.has(zone, count: count, epoch: epoch)
+    if let device { return findings.has(zone, count: count, epoch: epoch, in: device.moment) }
+    return findings.stretches[PostgresStretch.Key(zone, in: moment)] != nil
   }
 
   private func stretches(
@@ -389,7 +343,7 @@ class PostgresReader: StoreReader {
       return part.written
     }
     let start = writer.count
-    let known = findings.stretches[PostgresStretch.Key(zone)]
+    let known = findings.stretches[PostgresStretch.Key(zone, in: device?.moment ?? moment)]
     guard let first = try known ?? stretches(of: [zone]).first else {
       throw ServerError(.damaged, "The changes of a zone can't be read.")
     }
@@ -402,26 +356,6 @@ class PostgresReader: StoreReader {
     }
     return written
   }
-}
-
-extension PostgresReader {
-  private static let findErased: PostgresStatement =
-    "SELECT id FROM holdfast.accounts WHERE erasure = 1 AND id > $1 ORDER BY id LIMIT 1"
-  private static let findErasedZones: PostgresStatement =
-    "SELECT z.zone, z.erased FROM holdfast.zones z WHERE z.erased > 0"
-
-  package func erasedUser(after id: String) throws -> String? {
-    try connection.query(Self.findErased, PostgresParameters(id)).texts.first
-  }
-
-  package func erasedZones() throws -> TextMap<Int64> {
-    let rows = try connection.query(Self.findErasedZones, PostgresParameters())
-    return TextMap(
-      rows.indices.map { (rows.text($0, 0), rows.int64($0, 1)) }, uniquingKeysWith: { first, _ in first })
-  }
-
-  /// The server does not manage PostgreSQL's log.
-  func emptyLog() -> Bool { true }
 }
 
 extension PostgresReader {

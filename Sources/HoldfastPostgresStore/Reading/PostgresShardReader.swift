@@ -4,7 +4,8 @@ import HoldfastService
 
 /// Reads from shards. Joins between data by device and data by zone run here.
 final class PostgresShardReader: PostgresReader {
-  private static let findDevice = PostgresStatement(devices("d.token_hash = $1", by: "r.first"))
+  private static let findDevice = PostgresStatement(
+    PostgresReadStatements.devices("d.token_hash = $1", by: "r.first"))
   private static let findAcks: PostgresStatement =
     "SELECT a.zone, a.epoch, a.seq, a.lost, a.purged FROM holdfast.acks a WHERE a.device = $1"
   private static let findZones: PostgresStatement = """
@@ -96,7 +97,7 @@ final class PostgresShardReader: PostgresReader {
   private func zones(of device: Int64, user: String) throws -> [ZoneProgress] {
     let answers = try connection.pipeline { pipe in
       pipe.send(Self.findAcks, PostgresParameters(device))
-      pipe.send(Self.findMemberships, PostgresParameters(user))
+      pipe.send(PostgresReadStatements.findMemberships, PostgresParameters(user))
     }
     let (acks, memberships) = (answers[0], answers[1])
     var standings: TextMap<Standing> = [:]

@@ -4,12 +4,15 @@ import HoldfastService
 
 /// Some changes of a zone, from after some seq on, and the zone as it was at their moment.
 struct PostgresStretch {
-  /// Which of a zone's changes they are: those after a seq.
+  /// Which of a zone's changes they are, those after a seq, and in which moment they were read.
   struct Key: Hashable {
     let zone: TextKey
     let after: Int64
+    let moment: Int
 
-    init(_ zone: ZoneProgress) { (self.zone, after) = (TextKey(zone.zone), zone.ack.seq) }
+    init(_ zone: ZoneProgress, in moment: Int) {
+      (self.zone, after, self.moment) = (TextKey(zone.zone), zone.ack.seq, moment)
+    }
   }
 
   /// Rows of values, and which of them are to be written.

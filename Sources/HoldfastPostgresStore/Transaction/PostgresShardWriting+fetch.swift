@@ -66,7 +66,9 @@ extension PostgresShardWriting {
     var held: TextSet = []
     for (zone, start) in zip(zones, starts) {
       held.formUnion(fetched.learn(zones: answers[start], there: answers[start + 1], [zone]))
-      fetched.learn(roles: answers[start + 2], of: [zone], users: joined.users)
+      if (fetched.zones[zone] ?? nil) == nil { continue }
+      for user in joined.users { fetched.roles[ZoneUser(zone: zone, user: user)] = .some(nil) }
+      fetched.learn(roles: answers[start + 2])
     }
     fetched.records = entries(places, found.map { ($0.zone, $0.table, answers[$0.number]) })
     fetched.wait(footprints, held: held, busy: [])

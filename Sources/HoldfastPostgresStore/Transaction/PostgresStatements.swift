@@ -51,11 +51,17 @@ package struct PostgresStatements {
   /// Selects the wanted zones that exist, even if another transaction has locked them.
   static let findZones = PostgresStatement(
     wanted + "SELECT z.zone FROM holdfast.zones z JOIN wanted w ON w.zone = z.zone")
-  static let findRoles = PostgresStatement(
-    wanted + """
-      SELECT m.zone, m."user", m.role FROM holdfast.access m JOIN wanted w ON w.zone = m.zone
-      WHERE m."user" = ANY ($4)
-      """)
+  /// The roles of the users `$2` in the zones `$1`, and of `$5` in the zones of the records whose tables and ids are `$3` and `$4`; null for none. Each
+  /// zone is asked about for the users alone who have to do with it.
+  static let findRoles: PostgresStatement = """
+    WITH wanted AS MATERIALIZED (
+      SELECT u.zone, u.name FROM unnest($1::text[], $2::text[]) AS u (zone, name) UNION
+      SELECT r.zone, k.name FROM unnest($3::text[], $4::text[], $5::text[]) AS k (t, i, name)
+      JOIN holdfast.records r ON r.record_table = k.t AND r.id = k.i AND r.state < 2
+    )
+    SELECT w.zone, w.name, m.role FROM wanted w
+    LEFT JOIN holdfast.access m ON m.zone = w.zone AND m."user" = w.name
+    """
   static let findNames: PostgresStatement =
     "SELECT id, name FROM holdfast.accounts WHERE id = ANY ($1) AND erasure = 0"
   /// In schema order.

@@ -3,7 +3,7 @@ package import HoldfastPostgres
 package import HoldfastService
 
 extension PostgresStore {
-  /// The joined footprints of a batch of commands.
+  /// What a batch of commands wants, gathered; each thing once.
   struct JoinedFootprint {
     var devices: [Int64] = []
     var users: [String] = []
@@ -11,18 +11,42 @@ extension PostgresStore {
     /// The ids by table: the written ones, and all.
     var written: [Int: [String]] = [:]
     var wanted: [Int: [String]] = [:]
+    /// Whose roles are wanted: in zones, and in those of records.
+    var members: [ZoneUser] = []
+    var readers: [(key: Footprint.Key, user: String)] = []
 
     init(_ footprints: [Footprint]) {
+      var (users, zones, members): (TextSet, TextSet, Set<ZoneUser>) = ([], [], [])
+      var (written, wanted): (Set<Footprint.Key>, Set<Footprint.Key>) = ([], [])
       for footprint in footprints {
         if let device = footprint.device { devices.append(device.number) }
-        if let user = footprint.user { users.append(user) }
-        zones += footprint.zones
-        for key in footprint.records {
-          written[key.table, default: []].append(key.id)
-          wanted[key.table, default: []].append(key.id)
+        if let user = footprint.user, users.insert(user).inserted { self.users.append(user) }
+        for zone in footprint.zones {
+          if zones.insert(zone).inserted { self.zones.append(zone) }
+          guard let user = footprint.user else { continue }
+          let member = ZoneUser(zone: zone, user: user)
+          if members.insert(member).inserted { self.members.append(member) }
         }
-        for key in footprint.parents { wanted[key.table, default: []].append(key.id) }
+        for key in footprint.records where written.insert(key).inserted {
+          self.written[key.table, default: []].append(key.id)
+        }
+        var own: Set<Footprint.Key> = []
+        for key in footprint.records + footprint.parents where own.insert(key).inserted {
+          if wanted.insert(key).inserted { self.wanted[key.table, default: []].append(key.id) }
+          if let user = footprint.user { readers.append((key, user)) }
+        }
       }
+    }
+
+    /// The parameters of `PostgresStatements.findRoles`.
+    func roles(_ layout: PostgresLayout) -> PostgresParameters {
+      var parameters = PostgresParameters()
+      parameters.append(array: members.lazy.map(\.zone))
+      parameters.append(array: members.lazy.map(\.user))
+      parameters.append(array: readers.lazy.map { layout.relations[$0.key.table].table })
+      parameters.append(array: readers.lazy.map(\.key.id))
+      parameters.append(array: readers.lazy.map(\.user))
+      return parameters
     }
   }
 
@@ -63,8 +87,7 @@ extension PostgresStore {
       there = pipe.send(PostgresStatements.findZones, keys)
       var users = PostgresParameters()
       users.append(array: joined.users)
-      keys.append(array: joined.users)
-      roles = pipe.send(PostgresStatements.findRoles, keys)
+      roles = pipe.send(PostgresStatements.findRoles, joined.roles(layout))
       names = pipe.send(PostgresStatements.findNames, users)
       for (table, ids) in joined.wanted {
         var parameters = PostgresParameters()
@@ -83,7 +106,7 @@ extension PostgresStore {
     var held: TextSet = []
     if zones >= 0 {
       held = fetched.learn(zones: answers[zones], there: answers[there], joined.zones)
-      fetched.learn(roles: answers[roles], of: fetched.zones.keys.sorted(), users: joined.users)
+      fetched.learn(roles: answers[roles])
       accountTable.learn(names: answers[names])
     }
     for (table, number) in found {
@@ -158,13 +181,12 @@ extension Fetched {
     return existing.filter { (zones[$0] ?? nil) == nil }
   }
 
-  mutating func learn(roles rows: PostgresRows, of names: [String], users: [String]) {
-    for zone in names where (zones[zone] ?? nil) != nil {
-      for user in users { roles[ZoneUser(zone: zone, user: user)] = .some(nil) }
-    }
+  /// Takes the roles in zones, with null for who has none.
+  mutating func learn(roles rows: PostgresRows) {
     for row in rows.indices {
       let member = ZoneUser(zone: rows.text(row, 0), user: rows.text(row, 1))
-      if (zones[member.zone] ?? nil) != nil { roles[member] = .some(Role(rawValue: rows.text(row, 2))) }
+      if (zones[member.zone] ?? nil) == nil { continue }
+      roles[member] = .some(rows.optionalText(row, 2).flatMap { Role(rawValue: $0) })
     }
   }
 }

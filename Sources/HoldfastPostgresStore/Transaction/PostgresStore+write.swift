@@ -23,14 +23,20 @@ extension PostgresStore {
     DELETE FROM holdfast.records r USING unnest($1::text[], $2::text[], $3::text[]) AS u (record_table, id, zone)
     WHERE r.record_table = u.record_table AND r.id = u.id AND r.zone = u.zone
     """
-  private static let putPlaces: PostgresStatement = """
+  // A row that conflicts was made by somebody without the zone's lock.
+  private static let addPlaces = PostgresStatement(insertPlaces)
+  private static let insertPlaces = """
     INSERT INTO holdfast.records (zone, seq, record_table, id, rev, state, stamps, stamp, device, deleted_seq, size)
     SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::text[],
       $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[])
+    """
+  private static let putPlaces = PostgresStatement(
+    """
+    \(insertPlaces)
     ON CONFLICT (record_table, id, zone) DO UPDATE SET seq = excluded.seq, rev = excluded.rev, state = excluded.state,
       stamps = excluded.stamps, stamp = excluded.stamp, device = excluded.device, deleted_seq = excluded.deleted_seq,
       size = excluded.size
-    """
+    """)
   private static let moveDevices: PostgresStatement = """
     UPDATE holdfast.devices d SET confirmed = u.confirmed, chain = u.chain, acknowledged_refusals = u.acknowledged_refusals, clock = u.clock,
       seen_at = u.seen_at, session_used = u.session_used, unseen_since_restore = false, applied = u.applied
@@ -129,12 +135,16 @@ extension PostgresStore {
 
   private func writePlaces(_ changes: [ChangedRecord], _ pipe: PostgresPipeline) {
     var dropped: [(key: Footprint.Key, zone: String)] = []
-    var put: [(key: Footprint.Key, zone: String, place: RecordPlace)] = []
+    var (added, put): ([Placed], [Placed]) = ([], [])
     for change in changes {
       let before = change.before?.places ?? RecordPlaces()
       for (zone, _) in before where change.now.places[zone] == nil { dropped.append((change.key, zone)) }
       for (zone, place) in change.now.places where before[zone] != place {
-        put.append((change.key, zone, place))
+        if before[zone] == nil {
+          added.append((change.key, zone, place))
+        } else {
+          put.append((change.key, zone, place))
+        }
       }
     }
     if !dropped.isEmpty {
@@ -144,20 +154,27 @@ extension PostgresStore {
       parameters.append(array: dropped.lazy.map(\.zone))
       pipe.send(Self.dropPlaces, parameters)
     }
-    if put.isEmpty { return }
+    send(put, Self.putPlaces, pipe)
+    send(added, Self.addPlaces, pipe)
+  }
+
+  private typealias Placed = (key: Footprint.Key, zone: String, place: RecordPlace)
+
+  private func send(_ placed: [Placed], _ statement: PostgresStatement, _ pipe: PostgresPipeline) {
+    if placed.isEmpty { return }
     var parameters = PostgresParameters()
-    parameters.append(array: put.lazy.map(\.zone))
-    parameters.append(array: put.lazy.map(\.place.seq))
-    parameters.append(array: put.lazy.map { self.schema.tables[$0.key.table].name })
-    parameters.append(array: put.lazy.map(\.key.id))
-    parameters.append(array: put.lazy.map(\.place.rev))
-    parameters.append(array: put.lazy.map(\.place.state.rawValue))
-    parameters.append(array: put.lazy.map(\.place.stamps))
-    parameters.append(array: put.lazy.map(\.place.stamp))
-    parameters.append(array: put.lazy.map(\.place.device))
-    parameters.append(array: put.lazy.map(\.place.deletedSeq))
-    parameters.append(array: put.lazy.map(\.place.size))
-    pipe.send(Self.putPlaces, parameters)
+    parameters.append(array: placed.lazy.map(\.zone))
+    parameters.append(array: placed.lazy.map(\.place.seq))
+    parameters.append(array: placed.lazy.map { self.schema.tables[$0.key.table].name })
+    parameters.append(array: placed.lazy.map(\.key.id))
+    parameters.append(array: placed.lazy.map(\.place.rev))
+    parameters.append(array: placed.lazy.map(\.place.state.rawValue))
+    parameters.append(array: placed.lazy.map(\.place.stamps))
+    parameters.append(array: placed.lazy.map(\.place.stamp))
+    parameters.append(array: placed.lazy.map(\.place.device))
+    parameters.append(array: placed.lazy.map(\.place.deletedSeq))
+    parameters.append(array: placed.lazy.map(\.place.size))
+    pipe.send(statement, parameters)
   }
 
   /// Writes the tables: first new records, parents first; then changes; then deletions, children first.

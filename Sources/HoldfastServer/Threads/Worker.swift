@@ -2,20 +2,21 @@ import HoldfastConcurrency
 import HoldfastHTTP
 import HoldfastService
 
-/// A bounded queue in which clients take turns, and the threads that process it in batches.
+/// A bounded queue of jobs in which clients take turns, and the threads that take them in batches.
 ///
-/// @unchecked Sendable: `waiting`, `sleeping`, `isStopping` and `isEnded` are accessed only with the lock held. `threads` is set before another thread
+/// @unchecked Sendable: `waiting`, `isStopping`, `isEnded` and `asleep` are accessed only with the lock held. `threads` is set before another thread
 /// has the worker, and read only by its owner.
 final class Worker<Job: Sendable>: @unchecked Sendable {
   private let limit: Int
   private let batch: Int
+  private let threadCount: Int
   private let body: @Sendable ([Job], _ thread: Int) -> Int
   private let lock = Lock()
   private var waiting: FairQueue<Job>
-  /// The number of threads that wait for a job.
-  private var sleeping = 0
   private var isStopping = false
   private var isEnded = false
+  /// How many threads wait for a job.
+  private var asleep = 0
   private var threads: [SystemThread] = []
 
   /// Starts the threads.
@@ -33,6 +34,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
   ) throws(ServerError) {
     self.limit = limit
     self.batch = batch
+    threadCount = count
     self.body = body
     waiting = FairQueue(share: .init(waiting: (limit + 3) / 4, running: running))
     for number in 0..<count {
@@ -50,7 +52,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
   func enqueue(_ job: Job, of client: Client) -> Bool {
     lock.hold {
       if isStopping || waiting.count >= limit || !waiting.append(job, of: client) { return false }
-      if sleeping > 0, waiting.isReady { lock.broadcast() }
+      if asleep > 0 { lock.signal() }
       return true
     }
   }
@@ -65,7 +67,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
     lock.hold {
       if isStopping, isEnded { return false }
       waiting.insert(job, of: client)
-      lock.broadcast()
+      if asleep > 0 { lock.signal() }
       return true
     }
   }
@@ -95,10 +97,12 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
   private func run(_ number: Int) {
     while true {
       let taken = lock.hold {
-        sleeping += 1
-        while !waiting.isReady, !(isStopping && waiting.count == 0) { lock.wait() }
-        sleeping -= 1
-        return waiting.take(threads.count > 1 ? min(batch, (waiting.count + 1) / 2) : batch)
+        while !waiting.isReady, !(isStopping && waiting.count == 0) {
+          asleep += 1
+          lock.wait()
+          asleep -= 1
+        }
+        return waiting.take(threadCount > 1 ? min(batch, (waiting.count + 1) / 2) : batch)
       }
       if taken.isEmpty { return }
       let left = body(taken.map(\.job), number)
@@ -106,7 +110,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
         // Jobs left undone return to the front of their client's line, in their order.
         for (client, job) in taken.suffix(left).reversed() { waiting.insert(job, of: client, atFront: true) }
         for (client, _) in taken { waiting.finish(client) }
-        lock.broadcast()
+        if asleep > 0 { lock.broadcast() }
       }
     }
   }

@@ -22,6 +22,9 @@ package struct LookUp: Sendable {
   package init(_ token: TokenHash, _ changes: Changes) {
     (self.token, self.changes) = (token, changes)
   }
+
+  /// How many changes of a zone are asked for at the most.
+  package var count: Int64 { if case .zone(_, _, let count) = changes { count } else { .max } }
 }
 
 extension ZoneProgress {

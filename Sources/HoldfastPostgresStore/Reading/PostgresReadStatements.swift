@@ -1,0 +1,98 @@
+import HoldfastCore
+import HoldfastPostgres
+import HoldfastService
+
+/// The statements of a reader that do not depend on the schema.
+enum PostgresReadStatements {
+  /// A device with its refusals, in a row each; of one moment, as the one means little without the other.
+  static let findDevices = PostgresStatement(
+    devices("d.token_hash = ANY ($1)", by: "d.number, r.first"))
+
+  static func devices(_ condition: String, by order: String) -> String {
+    """
+    SELECT \(KnownDevice.columnsSQL), d.token_hash
+    FROM holdfast.devices d LEFT JOIN holdfast.refusals r ON r.device = d.number
+    WHERE \(condition) ORDER BY \(order)
+    """
+  }
+
+  /// The history, and with it the state of the database.
+  static let findHistory = PostgresStatement(
+    "\(PostgresEpoch.find.sql) UNION ALL SELECT 'snapshot', pg_current_snapshot()::text")
+  static let findSnapshot: PostgresStatement = "SELECT pg_current_snapshot()::text"
+  static let findAllUnnotified = PostgresStatement(unnotified(""))
+  static let findUnnotified = PostgresStatement(unnotified("AND z.zone = ANY ($2)"))
+
+  static func unnotified(_ condition: String) -> String {
+    """
+    SELECT z.zone, z.seq, z.public,
+      (SELECT string_agg(m."user", ' ') FROM holdfast.access m WHERE m.zone = z.zone)
+    FROM holdfast.zones z LEFT JOIN holdfast.notified t ON t.zone = z.zone
+    WHERE z.seq > coalesce(t.seq, 0) \(condition) ORDER BY z.zone LIMIT $1
+    """
+  }
+
+  static let findClaims: PostgresStatement =
+    "SELECT c.zone, c.device, c.state, c.proven FROM holdfast.zone_claims c WHERE c.account = $1"
+  static let findRestored: PostgresStatement =
+    "SELECT z.zone, z.restored, z.purged FROM holdfast.zones z WHERE z.zone = ANY ($1)"
+  static let findUser: PostgresStatement = """
+    SELECT a.id, a.name, i.issuer FROM holdfast.accounts a LEFT JOIN holdfast.identities i ON i.account = a.id
+    WHERE a.name = $1 AND a.erasure = 0 LIMIT 1
+    """
+  static let findAccountOfID: PostgresStatement =
+    "SELECT name, password FROM holdfast.accounts WHERE id = $1 AND erasure = 0"
+  static let listDevices: PostgresStatement = """
+    SELECT number, id, name, seen_at, token_hash IS NOT NULL AND issued_after IS NULL FROM holdfast.devices
+    WHERE account = $1 ORDER BY seen_at DESC, number DESC LIMIT $2
+    """
+  static let findAccount: PostgresStatement =
+    "SELECT id, password FROM holdfast.accounts WHERE name = $1"
+  static let findZones: PostgresStatement = """
+    SELECT a.zone, a.epoch, a.seq, coalesce(z.seq, 0), coalesce(z.purged, 0),
+      coalesce(m.role, CASE WHEN z.public THEN 'viewer' END, ''), a.lost, true, a.purged, d.number
+    FROM holdfast.devices d JOIN holdfast.acks a ON a.device = d.number
+    LEFT JOIN holdfast.zones z ON z.zone = a.zone
+    LEFT JOIN holdfast.access m ON m.zone = a.zone AND m."user" = d.account WHERE d.token_hash = ANY ($1)
+    UNION ALL
+    SELECT m.zone, '', 0, z.seq, z.purged, m.role, false, false, 0, d.number
+    FROM holdfast.devices d JOIN holdfast.access m ON m."user" = d.account
+    JOIN holdfast.zones z ON z.zone = m.zone WHERE d.token_hash = ANY ($1)
+    AND NOT EXISTS (SELECT 1 FROM holdfast.acks a WHERE a.device = d.number AND a.zone = m.zone)
+    """
+  static let findMemberships: PostgresStatement = """
+    SELECT m.zone, z.seq, z.purged, m.role FROM holdfast.access m JOIN holdfast.zones z ON z.zone = m.zone
+    WHERE m."user" = $1
+    """
+
+  /// Devices by the answers to `findHistory`, `findDevices` and `findZones`, and the state of the database in which they were read.
+  ///
+  /// - Parameter tokens: those that were asked for, by their bytes.
+  static func found(_ tokens: [[UInt8]: TokenHash], _ answers: ArraySlice<PostgresRows>, epoch: String) throws
+    -> (devices: [TokenHash: PostgresFindings.Found], snapshot: String)
+  {
+    let first = answers.startIndex
+    let (history, devices, zones) = (answers[first], answers[first + 1], answers[first + 2])
+    let state = history.indices.first { history.text($0, 0) == "snapshot" }
+    let snapshot = state.map { history.text($0, 1) } ?? ""
+    var found: [TokenHash: PostgresFindings.Found] = [:]
+    var tokensByNumber: [Int64: TokenHash] = [:]
+    for row in devices.indices {
+      guard let token = tokens[devices.bytes(row, KnownDevice.columnCount)] else { continue }
+      if found[token] == nil {
+        found[token] = .init(device: try KnownDevice(devices, row, token), snapshot: snapshot)
+      }
+      if let refusal = StoredRefusal(devices, row) { found[token]?.refusals.append(refusal) }
+      tokensByNumber[devices.int64(row, 0)] = token
+    }
+    for row in zones.indices {
+      if let token = tokensByNumber[zones.int64(row, 9)] {
+        found[token]?.zones.append(ZoneProgress(zones, row))
+      }
+    }
+    for (token, device) in found {
+      found[token]?.waiting = ZoneProgress.waiting(device.zones, epoch: epoch)
+    }
+    return (found, snapshot)
+  }
+}
