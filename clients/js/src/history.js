@@ -180,6 +180,18 @@ export class Histories {
     return false;
   }
 
+  removeOrphan({ table, column, required }, record) {
+    const steps = this.draft.dirty(table, record.id)?.steps;
+    const without = { [column]: null };
+    // An edit that waits keeps its record from being shown, until the server has decided it.
+    if (steps?.length > 0) {
+      const { set } = steps[steps.length - 1];
+      this.add(table, record.id, required ? { set, kind: "hidden" } : { set, kind: "detached", columns: without });
+    } else {
+      this.rebase(table, record.id, required ? null : { ...record, columns: { ...record.columns, ...without } });
+    }
+  }
+
   /**
    * Removes copies of the server's records whose parent is not here: the server has removed or moved them too, and says so in a part that is
    * still to come.
@@ -191,8 +203,7 @@ export class Histories {
         for (const record of [...this.draft.records(link.table)]) {
           const target = record.columns[link.column] ?? null;
           if (target === null || this.draft.record(link.target, target)) continue;
-          const server = link.required ? null : { ...record, columns: { ...record.columns, [link.column]: null } };
-          this.rebase(link.table, record.id, server);
+          this.removeOrphan(link, record);
           again = true;
         }
       }
