@@ -125,11 +125,16 @@ class Applying {
     }
     const isCopy = known.resync !== null || known.token === "";
     const session = {
-      zone: part.zone, seen: isCopy ? new Set() : null, isRestored: known.resync === "restored", roles: [part.role, known.role],
+      zone: part.zone, seen: isCopy ? new Set() : null, isRestored: known.resync === "restored", roles: [part.role, known.role], revs: new Map(),
     };
     for (const page of pages) this.applyChanges(page.changes, session);
     this.applyChanges(part.changes, session);
     if (isCopy) this.removeUnseen(session);
+    if (session.isRestored) {
+      const isKnown = ({ table, id, rev }) => this.deleted.some((deleted) => deleted.table === table && deleted.id === id && deleted.rev >= rev && deleted.rev < Infinity)
+        || (session.revs.get(`${table}/${id}`) ?? 0) > rev;
+      this.recovery.noteDeletions(part.zone, greatestRole(session.roles), isKnown);
+    }
     this.zones.dropPages(part.zone);
     this.zones.put(part.zone, { ...known, role: part.role, token: part.to, ack: part.to, sent: false, resync: null });
   }
@@ -145,9 +150,11 @@ class Applying {
 
   applyRecord(table, change, session) {
     session.seen?.add(`${table.name}/${change.id}`);
+    if (session.isRestored) session.revs.set(`${table.name}/${change.id}`, change.rev);
     const here = this.draft.serverRecord(table.name, change.id);
     // A page that waited is older than what another zone has brought since.
     if (here && here.zone !== session.zone && here.rev > change.rev && !this.zones.get(here.zone)?.resync) return;
+    if (!session.isRestored) this.recovery.forget(table.name, change.id, change.rev);
     const columns = columnsOf(this.schema, table, change, this.answer.renamed);
     const record = { id: change.id, zone: session.zone, rev: change.rev, columns };
     if (session.isRestored && here && here.zone === session.zone && here.rev > change.rev) this.noteLost(table, here, session);
@@ -157,6 +164,8 @@ class Applying {
 
   /** Removes what tombstones name: a copy that is in another zone by now, or is a later life of the record, stays. */
   removeDeleted() {
+    const told = this.deleted.filter(({ rev }) => rev < Infinity);
+    if (told.length > 0) this.recovery.remember(told, this.now);
     for (const { table, id, zone, rev } of this.deleted) {
       const server = this.draft.serverRecord(table, id);
       if (!server || !(isIn(server, zone) || server.rev === 0) || server.rev > rev) continue;
@@ -186,9 +195,7 @@ class Applying {
 
   /** A restored server has less than this device of a record. */
   noteLost(table, { id, zone, rev, columns }, { roles }) {
-    // The restored server may know the user in a lower role.
-    const role = roles.includes("owner") ? "owner" : roles.includes("editor") ? "editor" : "viewer";
-    this.recovery.note(table, { id, zone, rev, columns }, role);
+    this.recovery.note(table, { id, zone, rev, columns }, greatestRole(roles));
   }
 
   keepProofs() {
@@ -232,6 +239,11 @@ class Applying {
       return zone.reset?.until == null && this.zones.pages(name).length > 0;
     });
   }
+}
+
+/** The restored server may know the user in a lower role. */
+function greatestRole(roles) {
+  return ["owner", "editor", "viewer"].find((role) => roles.includes(role)) ?? "viewer";
 }
 
 /** Whether a copy is in a zone, as far as is known. */

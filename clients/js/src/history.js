@@ -8,7 +8,7 @@
 // | update | rev, columns, base, zone? | columns get values; the record may move to another zone |
 // | delete | | the record ends |
 // | hidden | | the record goes with another: it has no operation of its own |
-// | detached | columns | a reference loses its record, likewise |
+// | detached | columns, zone? | a reference loses its record, or returns to the one before, likewise |
 // | moved | zone | the record moves with the one above it, likewise |
 
 import { combined, combines } from "./merge.js";
@@ -25,7 +25,7 @@ function taken(table, record, step) {
     case "delete":
     case "hidden": return null;
     case "moved": return record && { ...record, zone: step.zone };
-    case "detached": return record && { ...record, columns: { ...record.columns, ...step.columns } };
+    case "detached": return record && { ...record, zone: step.zone ?? record.zone, columns: { ...record.columns, ...step.columns } };
     default: return record && updated(table, record, step);
   }
 }
@@ -174,10 +174,26 @@ export class Histories {
       }
       const update = [...steps].reverse().find(({ kind, columns }) => kind === "update" && link.column in columns);
       if (!update || update.base[link.column] === target) continue;
-      this.add(table, id, { set: update.set, kind: "detached", columns: { [link.column]: update.base[link.column] ?? null } });
+      const before = update.base[link.column] ?? null;
+      // A record that was moved there is back in the zone of its parent of before.
+      const isParent = this.schema.table(table).parentColumn === link.column;
+      const zone = isParent ? this.draft.record(link.target, before)?.zone : undefined;
+      this.add(table, id, { set: update.set, kind: "detached", columns: { [link.column]: before }, zone });
       return true;
     }
     return false;
+  }
+
+  removeOrphan({ table, column, required }, record) {
+    const steps = this.draft.dirty(table, record.id)?.steps;
+    const without = { [column]: null };
+    // An edit that waits keeps its record from being shown, until the server has decided it.
+    if (steps?.length > 0) {
+      const { set } = steps[steps.length - 1];
+      this.add(table, record.id, required ? { set, kind: "hidden" } : { set, kind: "detached", columns: without });
+    } else {
+      this.rebase(table, record.id, required ? null : { ...record, columns: { ...record.columns, ...without } });
+    }
   }
 
   /**
@@ -191,8 +207,7 @@ export class Histories {
         for (const record of [...this.draft.records(link.table)]) {
           const target = record.columns[link.column] ?? null;
           if (target === null || this.draft.record(link.target, target)) continue;
-          const server = link.required ? null : { ...record, columns: { ...record.columns, [link.column]: null } };
-          this.rebase(link.table, record.id, server);
+          this.removeOrphan(link, record);
           again = true;
         }
       }

@@ -2,28 +2,38 @@
 
 import { parse, plain } from "./json.js";
 import { numberKey } from "./state.js";
-import { fromWire } from "./values.js";
+import { fromApp, fromWire, toApp } from "./values.js";
 import { combined } from "./merge.js";
 
-/** The operations of a sealed change set, with the values of their columns in the kept form. */
+/** A value that was sealed, perhaps when the column had another type. */
+function readValue(column, raw) {
+  try {
+    return fromWire(column, column.type === "json" ? raw : parse(raw.text));
+  } catch {
+    return plain(parse(raw.text));
+  }
+}
+
+/** The operations of a sealed change set, with the values of their columns in the kept form; those of columns that are not known here are in `unknown`. */
 export function operationsOf(body, schema) {
   const raw = parse(body, { isRaw: (path) => path.length === 3 && (path[1] === "columns" || path[1] === "base") });
   return raw.map((operation) => {
     const table = schema.called(operation.get("table"));
+    const unknown = {};
     const values = (name) => {
       const members = {};
       for (const [column, value] of operation.get(name) ?? []) {
         const definition = table?.column(column);
-        if (!definition) continue;
-        members[definition.name] = definition.type === "json"
-          ? fromWire(definition, value) : fromWire(definition, parse(value.text));
+        const isZone = table?.name === "members" && column === "zone";
+        if (definition) members[definition.name] = readValue(definition, value);
+        else if (name === "columns" && !isZone) unknown[column] = plain(parse(value.text));
       }
       return members;
     };
     const zone = operation.get("columns")?.get("zone");
     return {
       op: operation.get("op"), table: table?.name ?? operation.get("table"), id: operation.get("id"),
-      columns: values("columns"), base: values("base"),
+      columns: values("columns"), base: values("base"), unknown,
       zone: table?.name === "members" && zone ? parse(zone.text) : null,
     };
   });
@@ -80,20 +90,50 @@ export class Quarantine {
     return sets;
   }
 
+  /** An operation with the values of an app. */
+  shown(operation) {
+    const { columns } = this.schema.called(operation.table) ?? {};
+    const values = (kept) => Object.fromEntries(Object.entries(kept).map(([name, value]) => [name, toApp(columns.get(name), value)]));
+    return { ...operation, columns: { ...values(operation.columns), ...operation.unknown }, base: values(operation.base) };
+  }
+
+  /** Lets an app change the columns of operations. A column that it changes gets its value, whatever it had before. */
+  amended(operations, amend) {
+    const shown = operations.map((operation) => this.shown(operation));
+    amend(shown);
+    return operations.map((operation, index) => {
+      const { columns } = this.schema.called(operation.table) ?? {};
+      const own = { ...operation, columns: {}, base: { ...operation.base } };
+      own.unknown = {};
+      for (const [name, value] of Object.entries(shown[index].columns)) {
+        if (!columns?.has(name)) {
+          own.unknown[name] = value;
+          continue;
+        }
+        const kept = fromApp(columns.get(name), value);
+        own.columns[name] = kept;
+        if (kept !== operation.columns[name]) delete own.base[name];
+      }
+      return own;
+    });
+  }
+
   /**
    * Writes the operations of a set and its dependents again, as edits of a transaction.
    *
-   * @param amend given the set's operations, may change their `columns`; a column whose base it deletes gets its value as it is.
+   * @param amend given the set's operations, may change their `columns`.
    */
-  resend(number, transaction, amend = () => {}) {
+  resend(number, transaction, amend) {
     const [first, ...dependents] = this.take(number);
-    const operations = operationsOf(first.body, this.schema);
-    amend(operations);
+    let operations = operationsOf(first.body, this.schema);
+    if (amend) operations = this.amended(operations, amend);
     for (const set of dependents) operations.push(...operationsOf(set.body, this.schema));
     for (const operation of operations) this.write(operation, transaction);
   }
 
-  write({ op, table, id, columns, base, zone }, transaction) {
+  write({ op, table, id, columns, base, zone, unknown }, transaction) {
+    const [lost] = Object.keys(unknown);
+    if (lost !== undefined) throw new RangeError(`${table} has no column ${lost}. Leave the column out, update the app, or discard the change set.`);
     const here = this.draft.record(table, id);
     if (op === "delete") {
       if (here) transaction.delete(table, id);

@@ -10,6 +10,9 @@ import { toWire } from "./values.js";
 import { Zones } from "./zones.js";
 
 const countLimit = 500;
+/** Deletions are remembered for 30 days, and at most so many. */
+const rememberedTime = 30 * 86_400_000;
+const rememberedCount = 10_000;
 const sizeLimit = 1 << 20;
 const ranks = { viewer: 1, editor: 2, owner: 3 };
 
@@ -25,9 +28,36 @@ export class Recovery {
     if (table.name === "conflicts" || (ranks[role] ?? 0) < ranks[table.recoveryRole]) return;
     const { device } = this.draft;
     // Parents come first.
-    const key = `${String(this.schema.depth(table.name)).padStart(3, "0")} ${numberKey(device.nextPage)}`;
+    const depth = this.schema.depth(table.name);
+    // Deletions come behind all records, children first.
+    const place = record.deleted ? 900 - depth : depth;
+    const key = `${String(place).padStart(3, "0")} ${numberKey(device.nextPage)}`;
     this.draft.put("recovered", key, { table: table.name, ...record });
     this.draft.device = { ...device, nextPage: device.nextPage + 1 };
+  }
+
+  /** Remembers deletions that the server has told: a restored server may not know them. @param deleted `{table, id, zone, rev}` */
+  remember(deleted, now) {
+    for (const entry of deleted) this.draft.put("deleted", `${entry.table}/${entry.id}`, { ...entry, at: now });
+    const all = [...this.draft.entries("deleted")];
+    const oldest = all.sort(([, left], [, right]) => left.at - right.at);
+    oldest.forEach(([key, { at }], index) => {
+      if (at < now - rememberedTime || index < oldest.length - rememberedCount) this.draft.delete("deleted", key);
+    });
+  }
+
+  /** The record lives again: its deletion is of the past. */
+  forget(table, id, rev) {
+    const entry = this.draft.get("deleted", `${table}/${id}`);
+    if (entry && entry.rev < rev) this.draft.delete("deleted", `${table}/${id}`);
+  }
+
+  /** Notes the deletions in a zone that a restored server does not know. @param isKnown of `{table, id, rev}` */
+  noteDeletions(zone, role, isKnown) {
+    for (const [, { at: _, ...entry }] of [...this.draft.entries("deleted")]) {
+      const table = this.schema.tables.get(entry.table);
+      if (table && entry.zone === zone && !isKnown(entry)) this.note(table, { ...entry, deleted: true }, role);
+    }
   }
 
   isEmpty() {
@@ -39,11 +69,11 @@ export class Recovery {
     const found = [];
     let size = 0;
     const entries = [...this.draft.entries("recovered")].sort(([left], [right]) => (left < right ? -1 : 1));
-    for (const [key, { table: name, id, zone, rev, columns }] of entries) {
+    for (const [key, { table: name, id, zone, rev, columns, deleted }] of entries) {
       if (found.length >= Math.min(limit, countLimit) || size > sizeLimit) break;
       const table = this.schema.table(name);
-      const values = Object.fromEntries(Object.entries(columns).map(([column, value]) => [column, toWire(table.columns.get(column), value)]));
-      const text = write({ table: name, id, zone, rev, columns: values });
+      const values = Object.entries(columns ?? {}).map(([column, value]) => [column, toWire(table.columns.get(column), value)]);
+      const text = write({ table: name, id, zone, rev, ...(deleted ? { deleted } : { columns: Object.fromEntries(values) }) });
       size += utf8Length(text);
       found.push({ key, text });
     }
@@ -62,7 +92,8 @@ export class Recovery {
       const entry = this.draft.get("recovered", keys[index]);
       if (!entry) continue;
       const operation = {
-        op: "create", table: this.schema.table(entry.table), id: entry.id, at: stampOf(now), columns: Object.entries(entry.columns),
+        op: entry.deleted ? "delete" : "create", table: this.schema.table(entry.table), id: entry.id, rev: entry.rev, at: stampOf(now),
+        columns: Object.entries(entry.columns ?? {}),
         zone: entry.table === "members" ? entry.zone : undefined,
       };
       new Quarantine(this.draft, this.schema).add(`[${sealedOperation(operation)}]`, 0, problem, now);

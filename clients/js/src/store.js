@@ -5,7 +5,6 @@ import { operationsOf, Quarantine } from "./quarantine.js";
 import { Reader } from "./reading.js";
 import { Schema } from "./schema.js";
 import { Draft, State } from "./state.js";
-import { toApp } from "./values.js";
 import { Transaction } from "./transaction.js";
 import { canUndo, forgetRedo, remember, reverse } from "./undo.js";
 import { loseZone } from "./applying.js";
@@ -147,16 +146,13 @@ export class Store {
 
   /** Refused change sets, oldest first: `{number, at, problem, operations, operation, because}`. */
   quarantined() {
-    const show = (operation) => {
-      const table = this.schema.called(operation.table);
-      const values = (columns) => Object.fromEntries(Object.entries(columns).map(([name, value]) => [name, toApp(table.columns.get(name), value)]));
-      return { ...operation, columns: values(operation.columns), base: values(operation.base) };
-    };
-    return new Quarantine(new Draft(this.state), this.schema).all()
-      .map(({ body, ...set }) => ({ ...set, operations: operationsOf(body, this.schema).map(show) }));
+    const quarantine = new Quarantine(new Draft(this.state), this.schema);
+    return quarantine.all().map(({ body, ...set }) => ({
+      ...set, operations: operationsOf(body, this.schema).map((operation) => quarantine.shown(operation)),
+    }));
   }
 
-  /** Writes a refused change set and its dependents again. @param amend may change the operations, in the kept form. */
+  /** Writes a refused change set and its dependents again. @param amend may change the columns of the operations. */
   resend(number, amend) {
     return this.write((transaction) => transaction.resend(number, amend));
   }

@@ -224,7 +224,7 @@ export class Transaction extends Reader {
 
   /** Writes a refused change set and its dependents again. @see Quarantine.resend */
   resend(number, amend) {
-    new Quarantine(this.draft, this.schema).resend(number, this, amend && ((operations) => amend(operations)));
+    new Quarantine(this.draft, this.schema).resend(number, this, amend);
   }
 
   /** Deletes a refused change set and its dependents for good. */

@@ -29,6 +29,13 @@ test("an app that is newer than the server keeps what the server does not know, 
   await phone.sync();
   assert.equal(phone.store.quarantined()[0].problem.code, "unknown-column");
   assert.equal(phone.item("Milk").done, true);
+  // An older app shows it, and does not drop what it does not know.
+  const older = await Device.open({ server, storage: phone.storage });
+  const [{ number, operations }] = older.store.quarantined();
+  assert.deepEqual(operations[0].columns, { price: 120 });
+  await assert.rejects(older.store.resend(number), /no column price/);
+  assert.equal(older.store.quarantined().length, 1);
+  await phone.store.catchUp();
   await server.kill();
   server.schema = newer;
   await server.start();
@@ -111,6 +118,37 @@ test("a set for which the server refuses the whole request goes to quarantine, a
   await phone.store.resend(set.number, (operations) => { operations[0].columns.title = "Good"; });
   await expectAgreement(phone, laptop);
   assert.equal(laptop.store.all("lists").length, 3);
+});
+
+test("a refused set is mended with the values of the app, and checked like any write", async (t) => {
+  const server = await Server.start(t);
+  const phone = await Device.signUp("ada", { server });
+  const list = await phone.makeList("Groceries", "Milk");
+  await phone.sync();
+  const { transport } = phone.engine;
+  phone.engine.transport = {
+    request: async (request) => request.body?.includes("poison")
+      ? { status: 422, body: JSON.stringify({ code: "invalid-request", status: 422, title: "The request is malformed" }), retryAfter: 0 }
+      : transport.request(request),
+  };
+  const milk = phone.item("Milk").id;
+  await phone.write((db) => {
+    db.update("items", milk, { tags: ["poison", "cold"] });
+    db.increment("items", milk, "amount", 2);
+  });
+  await phone.sync();
+  const [{ number, operations }] = phone.store.quarantined();
+  assert.deepEqual(operations[0].columns, { tags: ["poison", "cold"], amount: 3 });
+  await phone.write((db) => db.increment("items", milk, "amount", 5));
+  await assert.rejects(phone.store.resend(number, ([operation]) => { operation.columns.tags = [1]; }), { code: "invalid-value" });
+  assert.equal(phone.store.quarantined().length, 1);
+  await phone.store.resend(number, ([operation]) => { operation.columns.tags = ["cold"]; });
+  assert.deepEqual(phone.store.quarantined(), []);
+  const item = phone.store.get("items", milk);
+  // The counter takes its step again; the tags are those of the person.
+  assert.deepEqual([item.amount, item.tags], [8, ["cold"]]);
+  await phone.sync();
+  assert.deepEqual(phone.titles(list), ["Milk"]);
 });
 
 test("answers of proxies, and of an overloaded server, drop nothing (I3)", async (t) => {

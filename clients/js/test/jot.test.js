@@ -150,3 +150,19 @@ test("lists are shared; questions and refused edits wait for the person (I3)", a
   await tab.run(click, "Discard");
   await tab.until(() => document.querySelector("#inbox").hidden);
 });
+
+test("each control has a name for screen readers", async (t) => {
+  const { tab } = await start(t);
+  await makeList(tab, "Groceries", "Milk");
+  await tab.run(() => document.querySelector(".more").click());
+  const controls = new Set(["button", "checkbox", "textbox", "link", "combobox"]);
+  const expectNames = async () => {
+    const { nodes } = await tab.send("Accessibility.getFullAXTree");
+    const shown = nodes.filter(({ ignored, role }) => !ignored && controls.has(role?.value));
+    assert.ok(shown.length > 3);
+    for (const { role, name } of shown) assert.ok(name?.value, `a ${role.value} without a name`);
+  };
+  await expectNames();
+  await tab.run(() => [...document.querySelectorAll(".heading button")].find(({ textContent }) => textContent === "Share").click());
+  await expectNames();
+});

@@ -1,10 +1,11 @@
 // Random edits of several devices, over a network that loses requests and answers, of a server that is killed.
 
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { test } from "node:test";
 import { FetchTransport } from "../index.js";
 import { Device } from "./devices.js";
-import { Server } from "./server.js";
+import { folder, run, Server } from "./server.js";
 
 /** SplitMix64, so that a seed decides everything. Source: Steele, Lea and Flood, 2014. */
 class SeededRandom {
@@ -111,10 +112,13 @@ function expectSound(device) {
   }
 }
 
-for (const seed of (process.env.SEEDS ?? "1,2,3").split(",")) {
-  test(`random edits of four devices converge over a bad network: seed ${seed} (I1, I3, I6, I7, I9)`, async (t) => {
+for (const seed of (process.env.SEEDS ?? "1,2,3").split(",").map(Number)) {
+  // Each third server loses what came after a backup.
+  const isRestored = seed % 3 === 0;
+  test(`random edits of four devices converge${isRestored ? ", also after a restore" : ""}: seed ${seed} (I1, I3, I6, I7, I9)`, async (t) => {
     const server = await Server.start(t);
-    const random = new SeededRandom(Number(seed));
+    const random = new SeededRandom(seed);
+    const backup = join(folder(t), "backup");
     const devices = [];
     const open = async (name, isNew) => {
       const device = await Device[isNew ? "signUp" : "signIn"](name, { server });
@@ -139,13 +143,15 @@ for (const seed of (process.env.SEEDS ?? "1,2,3").split(",")) {
         const { memberships } = await bob.engine.request("GET", "v1/memberships").catch(() => ({ memberships: [] }));
         for (const { id } of memberships) await bob.engine.request("POST", `v1/memberships/${id}/accept`).catch(() => {});
       }
+      if (isRestored && round === 120) run("backup", "--data", server.data, backup);
       if (round % 100 === 99) {
         await server.kill();
+        if (isRestored && round === 199) run("restore", "--replace", "--data", server.data, backup);
         await server.start();
       }
     }
     for (const device of devices) device.engine.transport.isGood = true;
-    for (let turn = 0; turn < 3; turn++) for (const device of devices) await device.sync();
+    for (let turn = 0; turn < 6; turn++) for (const device of devices) await device.sync();
     for (const [name, own] of [["ada", devices.slice(0, 2)], ["bob", devices.slice(2)]]) {
       const truth = await Device.signIn(name, { server });
       await truth.sync();

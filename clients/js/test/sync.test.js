@@ -323,11 +323,12 @@ test("a change arrives by the stream of events", async (t) => {
 test("what a restored server has lost comes back from the device, under the edits that wait (I2, I3)", async (t) => {
   const server = await Server.start(t);
   const phone = await Device.signUp("ada", { server });
-  const list = await phone.makeList("Groceries", "Milk", "Bread");
+  const list = await phone.makeList("Groceries", "Milk", "Bread", "Stale cake");
   await phone.sync();
   const file = join(folder(t), "backup");
   run("backup", "--data", server.data, file);
-  // After the backup: a change, a record, a list, all confirmed.
+  // After the backup: a deletion, a change, a record, a list, all confirmed.
+  await phone.write((db) => db.delete("items", phone.item("Stale cake").id));
   await phone.write((db) => db.update("items", phone.item("Milk").id, { title: "Oat milk", note: "two" }));
   const lost = await phone.makeList("Lost list", "Lost item");
   await phone.write((db) => db.insert("items", { list_id: list, title: "Tea", position: db.positions("items", 1, "last", { parent: list })[0] }));
@@ -343,6 +344,7 @@ test("what a restored server has lost comes back from the device, under the edit
   assert.equal(phone.store.waitingOperations, 0);
   const laptop = await Device.signIn("ada", { server });
   await expectAgreement(phone, laptop);
+  // The deleted one does not come back (I8).
   assert.deepEqual(laptop.titles(list), ["Oat milk", "Bread", "Tea"]);
   assert.equal(laptop.item("Tea").amount, 3);
   assert.deepEqual(laptop.titles(lost), ["Lost item"]);
