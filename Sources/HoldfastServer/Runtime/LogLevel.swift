@@ -9,6 +9,7 @@ public enum LogLevel: String, Comparable, CaseIterable, Sendable {
   /// What failed.
   case error
 
+  /// Whether one is less important than the other.
   public static func < (left: LogLevel, right: LogLevel) -> Bool {
     allCases.firstIndex(of: left) ?? 0 < allCases.firstIndex(of: right) ?? 0
   }
