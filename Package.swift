@@ -22,6 +22,13 @@ let whole: [SwiftSetting] =
   ? strict
   : strict + [.unsafeFlags(["-whole-module-optimization", "-num-threads", "2"])]
 
+/// Apple's systems have SQLite, which the module map links; one of Homebrew's would not be on the devices.
+#if os(macOS)
+  let sqlite: String? = nil
+#else
+  let sqlite: String? = "sqlite3"
+#endif
+
 /// Arrows point only toward HoldfastCore and HoldfastConcurrency; the client (`Holdfast`) and the server's modules never import each other, nor
 /// do the two engines, nor the rules (`HoldfastService`) an engine or HTTP.
 let package = Package(
@@ -40,8 +47,7 @@ let package = Package(
     .executable(name: "simulate", targets: ["HoldfastSimulation"]),
   ],
   targets: [
-    .systemLibrary(
-      name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CSQLite", pkgConfig: sqlite, providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CSockets", pkgConfig: "gnutls", providers: [.apt(["libgnutls28-dev"])]),
     .systemLibrary(
       name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),

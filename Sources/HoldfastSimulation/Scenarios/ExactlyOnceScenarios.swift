@@ -144,7 +144,7 @@ enum ExactlyOnceScenarios {
           stage.settle()
         }),
       Scenario(
-        name: "Upload never retried", guards: "I7", takes: [.engineFailed, .engineRetried],
+        name: "Upload never retried", guards: "I7", takes: [.engineUnreachable, .engineRetried],
         script: { stage in
           let list = stage.makeList(0)
           stage.settle()
