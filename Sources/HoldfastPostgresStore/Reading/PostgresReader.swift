@@ -102,10 +102,17 @@ class PostgresReader: StoreReader {
       moment += 1
       findings.add(known, of: tokens, in: moment, history)
     } else {
-      try find(tokens, findings.guesses(of: lookUps))
+      try find(tokens, guessing: findings.guesses(of: lookUps))
     }
     let rest = lookUps.filter { findings.isMissing($0, epoch: epoch) }
-    if !rest.isEmpty { try find(rest.map(\.token), findings.missing(of: rest, epoch: epoch)) }
+    if !rest.isEmpty { try find(rest.map(\.token), guessing: findings.missing(of: rest, epoch: epoch)) }
+  }
+
+  /// A table may be asked for in vain, and be denied: then each request reads what it needs by itself.
+  private func find(_ tokens: [TokenHash], guessing zones: [ZoneProgress]) throws {
+    do { try find(tokens, zones) } catch is PostgresError where !zones.isEmpty && connection.isUsable {
+      try find(tokens, [])
+    }
   }
 
   private var epoch: String { history.epoch }

@@ -40,11 +40,13 @@ struct ZoneRoutes {
   func changes(_ request: HTTPRequest, zone name: String) throws -> Step {
     if let answer = try unchanged(request, zone: name) { return .answer(answer) }
     let hash = try Authentication(api: api).bearer(of: request).hash
-    let parameters = try QueryParameters(request)
     // What is wrong with them is said to who may know of the zone.
-    let since = try? Self.since(parameters)
-    let lookUp = LookUp(hash, .zone(name, since: since, count: (try? Self.count(parameters)) ?? 1))
-    return try api.look(lookUp, request) { try changes(request, zone: name, parameters, lookUp) }
+    let parameters = try? QueryParameters(request)
+    let (since, count) = (
+      try? parameters.flatMap { try Self.since($0) }, try? parameters.map { try Self.count($0) }
+    )
+    let lookUp = LookUp(hash, .zone(name, since: since, count: count ?? 1))
+    return try api.look(lookUp, request) { try changes(request, zone: name, lookUp) }
   }
 
   /// How many changes a page has.
@@ -52,13 +54,12 @@ struct ZoneRoutes {
     Int64(try parameters.number("limit", in: 1...10000) ?? 1000)
   }
 
-  private func changes(
-    _ request: HTTPRequest, zone name: String, _ parameters: QueryParameters, _ lookUp: LookUp
-  ) throws -> Step {
+  private func changes(_ request: HTTPRequest, zone name: String, _ lookUp: LookUp) throws -> Step {
     try api.read { reader in
       try reader.store.moment(of: lookUp) {
         let (key, store) = try api.sender(of: request, reader)
         try requireAllTables(key)
+        let parameters = try QueryParameters(request)
         try parameters.requireOnly("since", "limit")
         let limit = try Self.count(parameters)
         guard var zone = try store.zone(name, for: key.user)?.acked(Self.since(parameters)) else {
