@@ -3,7 +3,7 @@ import Glibc
 import Holdfast
 import HoldfastCore
 
-/// How long the same question takes as more is kept: records, zones and devices.
+/// How long the same question takes as there is more: records, zones, devices and connections.
 struct GrowthBench {
   private static let repeats = 200
 
@@ -13,12 +13,35 @@ struct GrowthBench {
   let user: String
   /// Who writes in between.
   let other: String
+  /// A user with nothing, whose devices are many at once.
+  let crowd: (token: String, user: String)
   /// Where the plots go; nil for none.
   let plots: URL?
 
   func measure() throws -> [Measurement.Result] {
     let asked = try Conversation(port)
-    return try [records(asked), zones(asked), devices(asked)].flatMap { $0 }
+    return try [connections(asked), records(asked), zones(asked), devices(asked)].flatMap { $0 }
+  }
+
+  /// What the server takes for one up-to-date sync when more and more devices ask at once.
+  private func connections(_ asked: Conversation) throws -> [Measurement.Result] {
+    let sizes = [1, 4, 16, 64, 256]
+    var tokens: [String] = []
+    for _ in 0..<(sizes.last ?? 0) {
+      let body = Array(#"{"name":"one of many"}"#.utf8)
+      let made = try asked.ask(request("POST", "/v1/devices", body, of: crowd.token))
+      tokens.append(try JSONValue(parsing: made.body)["token"]?.stringValue ?? "")
+    }
+    let zones = Array(repeating: crowd.user, count: tokens.count)
+    let bench = ServerBench(port: port, tokens: tokens, zones: zones)
+    // Each is up to date from here on.
+    _ = try bench.upToDate(connections: tokens.count, requests: tokens.count * 8)
+    var line = Plot.Line(name: "all at once")
+    for size in sizes {
+      let rates = try (0..<3).map { _ in try bench.upToDate(connections: size, requests: 20_000) }
+      line.points.append((size, 1e6 / Measurement.median(rates)))
+    }
+    return try results("the server's time for an up-to-date sync", "connections", [line])
   }
 
   /// The last 100 changes of a zone with more and more records.
@@ -85,7 +108,7 @@ struct GrowthBench {
       return line.points.dropFirst().map { point in
         .init(
           name: "\(lines.count == 1 ? "" : "\(line.name): ")\(point.size) \(axis)", rate: point.microseconds,
-          limitName: lines.count == 1 ? "with \(least.size)" : "with \(least.size)",
+          limitName: "with \(least.size)",
           limit: least.microseconds, floor: nil, unit: " us")
       }
     }
