@@ -22,7 +22,7 @@ final class ForeignWrites: Sendable {
   static let interval = Duration.milliseconds(500)
 
   /// When the file is looked at again after a write, in milliseconds after each other.
-  private static let delays = [2, 20, 200, 2000]
+  private static let delays = [2, 20, 200, 2000, 20_000]
 
   private let log: String?
   private let sleep: @Sendable (Duration) async throws -> Void
