@@ -113,7 +113,8 @@ import Testing
       Self.sample(text, #"holdfast_request_seconds_count{route="/v1/zones",method="GET",status="401"}"#)
         == "1")
     #expect(Self.sample(text, #"holdfast_problems_total{problem="token-missing"}"#) == "1")
-    #expect(Self.sample(text, #"holdfast_commit_seconds_count{lane="fast"}"#) == "1")
+    // The probe of /readyz is one; a retention pass may have come as well.
+    #expect(Int(Self.sample(text, #"holdfast_commit_seconds_count{lane="fast"}"#) ?? "") ?? 0 >= 1)
     // The server itself does not show them.
     #expect(try await get("\(server.url)/metrics").contains("not-found"))
   }

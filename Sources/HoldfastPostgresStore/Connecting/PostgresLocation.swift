@@ -98,6 +98,8 @@ public struct PostgresLocation: Sendable {
     // may be hidden silently.
     try connection.execute(
       "SET quote_all_identifiers = off; SET standard_conforming_strings = on; SET row_security = off")
+    // A limit on statements is meant for requests. Opening reads the whole catalog, and may build indexes.
+    if purpose == .opens { try connection.execute("SET statement_timeout = 0") }
     return connection
   }
 }

@@ -128,7 +128,7 @@ package struct PostgresDatabase: ServerDatabase {
 
   package func isInterrupted(_ error: any Error) -> Bool { (error as? PostgresError)?.code == .queryCanceled }
 
-  package func tellMismatches(_ log: @escaping @Sendable (String) -> Void) { mismatches.tell(log) }
+  package func reportMismatches(_ log: @escaping @Sendable (String) -> Void) { mismatches.tell(log) }
 
   package func close() { readers.close() }
 

@@ -75,19 +75,22 @@ struct PostgresChangeFeed: Sendable {
     isDistributed = layout.isDistributed
   }
 
-  private static func join(_ relation: PostgresLayout.Relation) -> String {
+  private static func join(_ relation: PostgresLayout.Relation, id: String = "r.id") -> String {
     """
-    JOIN \(relation.name) t ON t.id = r.id\(relation.idKey)\(relation.hasZone ? " AND t.zone = r.zone" : "")
+    JOIN \(relation.name) t ON t.id = \(id)\(relation.idKey)\(relation.hasZone ? " AND t.zone = r.zone" : "")
     """
   }
 
   private static func joined(
     _ relation: PostgresLayout.Relation, _ number: String, _ stretch: String, by order: String
   ) -> PostgresStatement {
-    PostgresStatement(
+    // The ids of other tables' rows may have no form of this table's type. Only CASE is sure to keep them from the cast.
+    let own =
+      "(CASE WHEN r.state = 0 AND r.record_table = \(PostgresName.literal(relation.table)) THEN r.id END)"
+    return PostgresStatement(
       """
       SELECT \(number), \(ledger), t.id IS NOT NULL\(relation.columns.map { ", \($0.read)" }.joined()) \(stretch)
-      LEFT \(join(relation)) AND r.state = 0 AND r.record_table = \(PostgresName.literal(relation.table)) ORDER BY \(order)
+      LEFT \(join(relation, id: own)) ORDER BY \(order)
       """)
   }
 

@@ -37,7 +37,7 @@ struct PostgresPurge {
         items: found.isEmpty ? [] : [.conflicts(found)], next: found.count == limit ? found.last?.id : nil)
     case .answers:
       let rows = try connection.query(
-        SQL.findAnswers, PostgresParameters(terms.acknowledgedUpTo, Int64(limit)))
+        SQL.findAnswers, PostgresParameters(terms.answersBefore, Int64(limit)))
       let numbers = Dictionary(
         rows.indices.map { (rows.int64($0, 0), rows.int64($0, 1)) }, uniquingKeysWith: max)
       return FoundPurgeable(
@@ -60,7 +60,7 @@ struct PostgresPurge {
     case .lostHistory:
       let began = try connection.query(SQL.findEpoch)
       if began.isEmpty || began.int64(0, 0) > terms.restoredUpTo { return FoundPurgeable() }
-      let found = try [SQL.findHandedZones, SQL.findClaimedZones].flatMap { statement in
+      let found = try [SQL.findRecoveredZones, SQL.findClaimedZones].flatMap { statement in
         try connection.query(statement, PostgresParameters(place, Int64(limit))).texts
       }
       let zones = Array(TextSet(found).sorted().prefix(limit))
@@ -111,7 +111,7 @@ struct PostgresPurge {
     case .ending(let user): return try PostgresErasure(connection: connection).end(user)
     case .answers(let device, let number):
       let rows = try connection.query(
-        SQL.dropAnswers, PostgresParameters(device, number, terms.acknowledgedUpTo))
+        SQL.dropAnswers, PostgresParameters(device, number, terms.answersBefore))
       return Purged(answers: rows.count)
     case .result(let user, let token):
       try connection.run(SQL.dropResultIDs, PostgresParameters(user, token))
@@ -162,10 +162,10 @@ struct PostgresPurge {
 
   private func purgeLostHistory(of zone: String) throws -> Purged {
     let found = try connection.query(
-      SQL.findHanded, PostgresParameters(zone, Int64(RetentionTerms.step)))
+      SQL.findRecovered, PostgresParameters(zone, Int64(RetentionTerms.step)))
     if let last = found.indices.last {
       try connection.run(
-        SQL.dropHanded, PostgresParameters(zone, found.text(last, 0), found.text(last, 1)))
+        SQL.dropRecovered, PostgresParameters(zone, found.text(last, 0), found.text(last, 1)))
     }
     if found.count == RetentionTerms.step { return Purged(lostHistory: found.count, hasMore: true) }
     try connection.run(SQL.dropClaimants, PostgresParameters(zone))

@@ -106,14 +106,14 @@ enum PostgresPurgeStatements {
 
   static let findEpoch: PostgresStatement =
     "SELECT m.value::bigint FROM holdfast.meta m WHERE m.key = 'epoch_began'"
-  static let findHandedZones: PostgresStatement =
+  static let findRecoveredZones: PostgresStatement =
     "SELECT DISTINCT h.zone FROM holdfast.recovered_records h WHERE h.zone > $1 ORDER BY h.zone LIMIT $2"
   static let findClaimedZones: PostgresStatement =
     "SELECT c.zone FROM holdfast.claimed_seqs c WHERE c.zone > $1 ORDER BY c.zone LIMIT $2"
-  static let findHanded: PostgresStatement = """
+  static let findRecovered: PostgresStatement = """
     SELECT h.record_table, h.id FROM holdfast.recovered_records h WHERE h.zone = $1 ORDER BY h.record_table, h.id LIMIT $2
     """
-  static let dropHanded: PostgresStatement =
+  static let dropRecovered: PostgresStatement =
     "DELETE FROM holdfast.recovered_records WHERE zone = $1 AND (record_table, id) <= ($2, $3)"
   static let dropClaimants: PostgresStatement = "DELETE FROM holdfast.zone_claims WHERE zone = $1"
   static let dropClaim: PostgresStatement = "DELETE FROM holdfast.claimed_seqs WHERE zone = $1 RETURNING zone"

@@ -22,7 +22,7 @@ struct StatementFunctions {
       SELECT \(tables.relations[index].id.id("o")) AS id, \(tables.rowZone(index, "o") ?? "NULL::text") AS zone FROM holdfast_old o
       """
     return TriggerFunction.sql(
-      "\(tables.function(index, "delete"))()", declare: Self.buryVariables,
+      "\(tables.function(index, "delete"))()", declare: Self.tombstoneVariables,
       """
       \(tombstone(index, rows, tables.find(index)))\(access.call(index, "holdfast_old"))  RETURN NULL;
       """)
@@ -41,13 +41,13 @@ struct StatementFunctions {
       }
     let granted = zones.isEmpty ? "" : "  PERFORM holdfast.grant_access(ARRAY(\(zones)));\n"
     return TriggerFunction.sql(
-      "\(tables.function(index, "truncate"))()", declare: Self.buryVariables,
+      "\(tables.function(index, "truncate"))()", declare: Self.tombstoneVariables,
       """
       \(tombstone(index, known, TriggerTables.hold))\(granted)  RETURN NULL;
       """)
   }
 
-  private static let buryVariables = [
+  private static let tombstoneVariables = [
     "now bigint := holdfast.now()", "ids text[]", "places text[]", "others text[]",
   ]
 

@@ -62,7 +62,7 @@ final class SQLitePurge: PurgeTable {
         """
         SELECT device, max(number), count(*) FROM
         (SELECT device, number FROM holdfast_requests WHERE at <= ? ORDER BY at LIMIT ?) GROUP BY device
-        """, [.integer(terms.acknowledgedUpTo), .integer(Int64(limit))])
+        """, [.integer(terms.answersBefore), .integer(Int64(limit))])
       let count = rows.reduce(0) { $0 + ($1[2].integer ?? 0) }
       return FoundPurgeable(
         items: rows.map { .answers(device: $0[0].integer ?? 0, upTo: $0[1].integer ?? 0) },
@@ -158,7 +158,7 @@ final class SQLitePurge: PurgeTable {
     case .answers(let device, let number):
       try connection.run(
         "DELETE FROM holdfast_requests WHERE device = ? AND number <= ? AND at <= ?",
-        [.integer(device), .integer(number), .integer(terms.acknowledgedUpTo)])
+        [.integer(device), .integer(number), .integer(terms.answersBefore)])
       return Purged(answers: connection.changes)
     case .result(let user, let token):
       for table in ["holdfast_result_ids", "holdfast_results"] {

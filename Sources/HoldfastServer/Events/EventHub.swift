@@ -10,7 +10,7 @@ struct EventHub {
     let user: String
     let zones: [String]
     /// Whether it follows every zone, regardless of `zones`.
-    var hearsAll = false
+    var receivesAll = false
   }
 
   /// An event ready to send on one stream.
@@ -99,7 +99,7 @@ struct EventHub {
 
   /// The visible zones that changed since an event. Nil if unknown, or if the device may have gained or lost access to zones since.
   private func missed(by listener: Listener, since id: String?) -> [String]? {
-    guard !listener.hearsAll, let moment = id.flatMap(text.counter(of:)), moment >= log.floor,
+    guard !listener.receivesAll, let moment = id.flatMap(text.counter(of:)), moment >= log.floor,
       moment <= log.counter,
       !log.hasMoved(.user(listener.user), since: moment),
       !log.hasMoved(.device(listener.device), since: moment)
@@ -110,7 +110,7 @@ struct EventHub {
   private mutating func enter(_ number: Int, _ listener: Listener) {
     ofUser[listener.user, default: []].insert(number)
     for zone in listener.zones { ofZone[zone, default: []].insert(number) }
-    if listener.hearsAll { ofAllZones.insert(number) }
+    if listener.receivesAll { ofAllZones.insert(number) }
   }
 
   private mutating func leave(_ number: Int, _ listener: Listener) {

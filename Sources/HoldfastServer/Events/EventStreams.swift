@@ -37,7 +37,7 @@ final class EventStreams: @unchecked Sendable {
   private var counts: TextMap<Int> = [:]
   private var lastNumber = 0
   /// Whether changes may be missed. No stream can be opened then, because `hello` promises completeness.
-  private var isDeaf = false
+  private var mayMissChanges = false
   /// Whether the thread must wake for its inbox.
   private var isUrgent = false
   /// Changes that arrive before this time do not wake the thread.
@@ -78,7 +78,7 @@ final class EventStreams: @unchecked Sendable {
   ) -> Bool {
     let number: Int? = lock.hold {
       let own = counts[device.user] ?? 0
-      if thread.isStopping || isDeaf || count >= limit || own >= most { return nil }
+      if thread.isStopping || mayMissChanges || count >= limit || own >= most { return nil }
       count += 1
       counts[device.user] = own + 1
       lastNumber += 1
@@ -119,11 +119,11 @@ final class EventStreams: @unchecked Sendable {
   func receive(_ notification: Notification) {
     switch notification {
     case .changes(let changes): moved(changes)
-    case .resumed: lock.hold { isDeaf = false }
+    case .resumed: lock.hold { mayMissChanges = false }
     case .leads: break
     case .interrupted:
       lock.hold {
-        isDeaf = true
+        mayMissChanges = true
         events.append(.interrupted)
         wake()
       }

@@ -164,7 +164,7 @@ extension OpenAPIDocument {
 
 /// The endpoints of export and erasure; see EXPORT-AND-ERASURE.md.
 extension OpenAPIDocument {
-  var leavingPaths: [OpenAPIPath] {
+  var exportPaths: [OpenAPIPath] {
     let all = export("export", "All that the user may read, as JSON Lines.", ExportLines.mediaType(nil))
     return [
       OpenAPIPath(address: "/v1/account", operations: [erase]),

@@ -43,7 +43,7 @@ public struct OpenAPIDocument: Sendable {
   }
 
   /// All paths with their operations.
-  var paths: [OpenAPIPath] { servicePaths + leavingPaths + schema.tables.flatMap { tablePaths($0) } }
+  var paths: [OpenAPIPath] { servicePaths + exportPaths + schema.tables.flatMap { tablePaths($0) } }
 }
 
 /// A path with its operations.

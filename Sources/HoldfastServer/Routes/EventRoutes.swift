@@ -23,7 +23,7 @@ struct EventRoutes {
           if let scope = device.key.use.scope {
             return EventHub.Listener(
               device: device.key.number, user: device.key.user, zones: scope.zones?.sorted() ?? [],
-              hearsAll: scope.zones == nil)
+              receivesAll: scope.zones == nil)
           }
           let zones = try reader.store.zones(of: device.key).filter { !$0.role.isEmpty }.map(\.zone)
           return EventHub.Listener(device: device.key.number, user: device.key.user, zones: zones)

@@ -64,7 +64,7 @@ struct SyncRoutes {
           let now = api.clock.trusted.now()
           let clock = api.clock.now(milliseconds: api.environment.now())
           let zones = try reader.store.zones(of: device.key)
-          if try !reader.isNews(command, of: device, zones: zones, now: now) {
+          if try !reader.mustBeWritten(command, of: device, zones: zones, now: now) {
             Trace.took(.quietRequest)
             if reader.hasParts(zones) { return .read(command) }
             let answer = try reader.answer(body, of: device, zones: zones, clock: clock, now: now)

@@ -65,7 +65,7 @@ final class RequestDispatcher: Sendable {
 
   init(_ database: any ServerDatabase, _ configuration: Configuration, _ log: RequestLog) throws {
     let failed: @Sendable (String) -> Void = { log.event("failure", level: .error, $0) }
-    database.tellMismatches(failed)
+    database.reportMismatches(failed)
     let environment = configuration.environment
     self.log = log
     let metrics = configuration.metrics.map { _ in Metrics() }

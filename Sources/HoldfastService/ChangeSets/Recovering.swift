@@ -17,7 +17,7 @@ struct Recovering: ChangeSetPart {
   ///   nothing to do.
   func take(_ item: RecoveredRecord, entry: Entries) throws -> Int64? {
     let seq = try settle(item, entry)
-    if !item.isDeletion { try tellDeparture(of: item) }
+    if !item.isDeletion { try announceDeparture(of: item) }
     return seq
   }
 
@@ -68,7 +68,7 @@ struct Recovering: ChangeSetPart {
   }
 
   /// Writes a departure to the zone from which a record was recovered, if the record is not there. Devices then remove it from that zone.
-  private func tellDeparture(of item: RecoveredRecord) throws {
+  private func announceDeparture(of item: RecoveredRecord) throws {
     let name = schema.tables[item.table].name
     let home =
       try stores.tables[item.table].record(item.id)?.zone
@@ -83,7 +83,7 @@ struct Recovering: ChangeSetPart {
 
   /// Writes a new tombstone for a record that was recovered before and deleted since, and whose tombstone is purged. Devices then remove
   /// the record.
-  func tellDeletion(of item: RecoveredRecord, rev: Int64) throws {
+  func announceDeletion(of item: RecoveredRecord, rev: Int64) throws {
     let name = schema.tables[item.table].name
     guard !item.isDeletion, try stores.tables[item.table].record(item.id) == nil,
       try stores.tombstones.deletion(item.id, of: name) == nil,
@@ -206,7 +206,7 @@ struct Recovering: ChangeSetPart {
         taken.append(overlap.column)
       }
     }
-    Trace.took(taken.isEmpty ? .returnLost : .returnMerged)
+    Trace.took(taken.isEmpty ? .recoveryLost : .recoveryMerged)
     try logReplaced(taken, by: item, in: live)
     if !taken.isEmpty || item.rev > live.rev {
       try take(taken, of: item, into: live, rev: max(item.rev, live.rev) + 1)
@@ -255,7 +255,7 @@ struct Recovering: ChangeSetPart {
         item.id, of: schema.tables[item.table].name, in: tombstone.zone)
       return try insert(item)
     }
-    Trace.took(.returnLost)
+    Trace.took(.recoveryLost)
     next.rev = max(item.rev, tombstone.rev) + 1
     _ = try put(next, of: item)
     // Records that are in the backup need no recovery.

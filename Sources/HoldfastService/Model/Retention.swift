@@ -59,7 +59,7 @@ package struct RetentionTerms: Sendable {
   package var unusedBefore: Int64 { now - 30 * 86_400_000 }
 
   /// Stored answers to REST requests up to this time are purged.
-  package var acknowledgedUpTo: Int64 { now - RequestRetention.time }
+  package var answersBefore: Int64 { now - RequestRetention.time }
 
   /// Data about a restore before this time is purged. Every device has since been given up, has recovered its records, or is dead.
   package var restoredUpTo: Int64 { devicesSeenAfter - (now - devicesSeenAfter) }

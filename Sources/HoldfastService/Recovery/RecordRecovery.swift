@@ -75,7 +75,7 @@ package struct RecordRecovery {
     let key = RecoveryEntry.Key(
       zone: item.zone, table: work.stores.schema.tables[item.table].name, id: item.id)
     if let before = try entry(of: key), before.rev >= item.rev {
-      try Recovering(run: run).tellDeletion(of: item, rev: before.rev)
+      try Recovering(run: run).announceDeletion(of: item, rev: before.rev)
       return nil
     }
     let seq = try Recovering(run: run).take(item) { zone in

@@ -9,7 +9,7 @@ extension RestReader {
       try reader.readObject { key, reader in choices.append(try choice(key, &reader)) }
     }
     guard choices.count == 1, let choice = choices.first else {
-      throw Problem(.invalidRequest, "Say either take or value.")
+      throw Problem(.invalidRequest, "Give either \"take\" or \"value\".")
     }
     guard Identifier.isPossible(id), let table = schema.index(of: TableSchema.conflicts.name) else {
       throw Problem(.recordUnknown)

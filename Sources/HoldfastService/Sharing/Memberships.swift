@@ -109,7 +109,7 @@ package struct Memberships {
     guard try work.stores.ledger.exists(group),
       let role = try work.stores.memberList.ownRole(of: author.user, in: group)
     else { throw Problem(.notFound) }
-    if role < .owner { throw Problem(.roleInsufficient, "To take a group back takes the role owner.") }
+    if role < .owner { throw Problem(.roleInsufficient, "Only an owner may withdraw a group.") }
     guard let grant = try work.stores.tables[work.stores.members].record(id),
       grant.values[work.stores.memberColumns.group] == .text(group)
     else { throw Problem(.notFound) }

@@ -49,7 +49,7 @@ package protocol ServerDatabase: Sendable {
   func isInterrupted(_ error: any Error) -> Bool
 
   /// Sets the log for inconsistent data that readers skip.
-  func tellMismatches(_ log: @escaping @Sendable (String) -> Void)
+  func reportMismatches(_ log: @escaping @Sendable (String) -> Void)
 
   /// Closes the read-only connections.
   func close()
@@ -62,7 +62,7 @@ extension ServerDatabase {
   /// A database that can't tell whether somebody has written is always asked.
   package func recall<Result>(_ body: (any StoreMemory) throws -> Result?) throws -> Result? { nil }
 
-  package func tellMismatches(_ log: @escaping @Sendable (String) -> Void) {}
+  package func reportMismatches(_ log: @escaping @Sendable (String) -> Void) {}
 
   package func together(_ lookUps: [LookUp], _ body: () -> Void) { body() }
 

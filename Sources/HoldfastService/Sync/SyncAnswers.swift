@@ -27,7 +27,9 @@ package struct SyncAnswers {
   }
 
   /// Whether a request contains anything that must be written.
-  package func isNews(_ command: SyncCommand, of device: KnownDevice, zones: [ZoneProgress], now: Int64)
+  package func mustBeWritten(
+    _ command: SyncCommand, of device: KnownDevice, zones: [ZoneProgress], now: Int64
+  )
     throws
     -> Bool
   {
@@ -119,7 +121,7 @@ package struct SyncAnswers {
     writer.key("lost")
     writer.beginArray()
     for zone in settled where zone.role.isEmpty && !isAwaitingRecovery(zone) {
-      Trace.took(.lossTold)
+      Trace.took(.lossSent)
       writer.string(zone.zone)
     }
     writer.endArray()

@@ -61,7 +61,7 @@ package struct SyncCommand: Sendable {
 
   /// Whether the request is stale: the server has already stored a request of the device with a later `last_server_clock`. The network
   /// delivered this one late or twice. Its acks may be outdated, and could clear the mark of a zone that was lost meanwhile.
-  package func isOld(_ device: DeviceState) -> Bool {
+  package func isStale(_ device: DeviceState) -> Bool {
     guard device.isSessionUsed, let clock = request.lastServerClock else { return false }
     return clock < device.clock
   }

@@ -30,8 +30,8 @@ package struct SyncRun {
       try work.stores.devices.purgeRefusals(number, upTo: request.acknowledgedRefusals)
     }
     let ahead = try records.zonesAhead(command.acks)
-    let isOld = command.isOld(device)
-    if isOld {
+    let isStale = command.isStale(device)
+    if isStale {
       Trace.took(.oldRequest)
     } else {
       try takeAcks(command, of: device, ahead: ahead)
@@ -40,7 +40,7 @@ package struct SyncRun {
     // A stale request without new content must not advance the clock: requests that the device sends meanwhile would become stale.
     let isEmpty =
       replays == request.changeSets.count && request.recovered.isEmpty && request.claims.isEmpty
-    let written = isOld && isEmpty ? device.clock : now
+    let written = isStale && isEmpty ? device.clock : now
     if let client = command.newClient { try work.store.devices.setClient(client, of: number) }
     if !ahead.isEmpty {
       // The change sets may build on records that the restore has lost. The device recovers those first.
@@ -85,13 +85,17 @@ package struct SyncRun {
       try work.stores.devices.refusals(number, after: request.acknowledgedRefusals) > Self.refusalLimit
     {
       // Each answer contains all refusals, so a device that reads its answers never gets here.
-      throw Problem(.invalidRequest, "acknowledged_refusals: deal with the refusals before sending more.")
+      throw Problem(
+        .invalidRequest,
+        "acknowledged_refusals: acknowledge the refusals in the answers before you send more change sets.")
     }
     if !command.acks.isEmpty, !request.isComplete,
       try work.stores.devices.hasAcks(number, beyond: SyncRequest.ackLimit)
     {
       throw Problem(
-        .invalidRequest, "The device has more than \(SyncRequest.ackLimit) zones: say all with complete.")
+        .invalidRequest,
+        "The device has more than \(SyncRequest.ackLimit) zones: list all acks in one request with \"complete\"."
+      )
     }
   }
 
@@ -107,9 +111,9 @@ package struct SyncRun {
     for (zone, ack) in command.acks {
       // The device keeps its copy of a zone in which it is ahead. Exception: the server has given the device up since the restore, and may
       // have purged tombstones of the zone.
-      let mayHandBack = ahead[zone].map { isKnown in device.isUnseenSinceRestore || !isKnown } ?? false
+      let mayRecover = ahead[zone].map { isKnown in device.isUnseenSinceRestore || !isKnown } ?? false
       work.stores.devices.setAck(
-        number, zone: zone, ack, isDoubted: device.hasPurgedAcks && !mayHandBack)
+        number, zone: zone, ack, isDoubted: device.hasPurgedAcks && !mayRecover)
     }
     if device.hasPurgedAcks, isComplete { try work.stores.devices.remember(number) }
     if isComplete || command.acks.contains(where: { $0.ack?.epoch.isEmpty ?? true }) {

@@ -29,5 +29,5 @@ struct ModelRules: Sendable {
   /// The columns, by table, whose value is the sum of all increments.
   var counters: TextMap<TextSet> = [:]
   /// Whether the model receives the reasons of the server's refusals.
-  var hearsAnswers = false
+  var answersArrive = false
 }

@@ -238,7 +238,7 @@ extension Oracle {
 
   /// I3: a change set in quarantine was refused for the stated reason.
   func expectRefusal(_ refused: DeviceView.Quarantined, _ memory: Device, on device: String) {
-    guard rules.hearsAnswers else { return }
+    guard rules.answersArrive else { return }
     let problem = jsonMembers(json(refused.problem))
     let code = problem?["code"] as? String ?? ""
     // For a copy it is unknown whether the other device sent it successfully.

@@ -68,7 +68,7 @@ enum Schemas {
       .init(table: "links", column: "item_id", target: "items", isInZone: false, cascades: false),
     ], pairs: ["pairs"], publicZones: [publicZone],
     unique: [("items", "code")], places: [("items", "list_id", "position")],
-    combining: ["cards": ["tags", "body"]], counters: ["cards": ["stock"]], hearsAnswers: true)
+    combining: ["cards": ["tags", "body"]], counters: ["cards": ["stock"]], answersArrive: true)
 
   private static let list = ColumnSchema(
     "list_id", .reference, required: true, reference: Reference(to: "lists", onDelete: .cascade))

@@ -134,7 +134,7 @@ enum RestoreScenarios {
         }),
       Scenario(
         name: "An edit of each of two histories", guards: "I3", users: [0, 1],
-        takes: [.unseenDeviceAsked, .returnLost],
+        takes: [.unseenDeviceAsked, .recoveryLost],
         script: { stage in
           let list = stage.makeList(0)
           let item = stage.makeItem(0, in: list)
@@ -154,7 +154,7 @@ enum RestoreScenarios {
         }),
       Scenario(
         name: "Edited more often since the restore", guards: "I3, I1", users: [0, 1, 1],
-        takes: [.unseenDeviceAsked, .returnMerged],
+        takes: [.unseenDeviceAsked, .recoveryMerged],
         script: { stage in
           let list = stage.makeList(0)
           let item = stage.makeItem(0, in: list)

@@ -169,7 +169,7 @@ extension Stage {
 }
 
 /// An invitation to a list, as its creator received it.
-struct HeardInvitation {
+struct ReceivedInvitation {
   let id: String
   let token: String
 }
@@ -201,23 +201,23 @@ extension Stage {
   /// Creates an invitation to a list.
   func invite(
     _ device: Int, to list: String, role: String = "editor", seconds: Int64 = 86_400, uses: Int64 = 1
-  ) -> HeardInvitation {
+  ) -> ReceivedInvitation {
     let answer = ask(
       device, "POST", "v1/zones/\(list)/invitations",
       ["role": .string(role), "expires_in": .integer(seconds), "uses": .integer(uses)])
     expect("I10", answer.answer?.status == 201, "an owner makes invitations")
     world.oracle.invited(to: list, role: role, uses: Int(uses))
-    return HeardInvitation(
+    return ReceivedInvitation(
       id: answer.json["id"]?.stringValue ?? "", token: answer.json["token"]?.stringValue ?? "")
   }
 
   @discardableResult
-  func accept(_ device: Int, _ invitation: HeardInvitation) -> Inquiry {
+  func accept(_ device: Int, _ invitation: ReceivedInvitation) -> Inquiry {
     ask(device, "POST", "v1/invitations/accept", ["token": .string(invitation.token)])
   }
 
   /// Accepts repeatedly, as a person does, until there is an answer.
-  func acceptUntilAnswered(_ device: Int, _ invitation: HeardInvitation) -> Inquiry {
+  func acceptUntilAnswered(_ device: Int, _ invitation: ReceivedInvitation) -> Inquiry {
     for _ in 0..<10 {
       let inquiry = accept(device, invitation)
       if let status = inquiry.answer?.status, status < 500 { return inquiry }
@@ -227,7 +227,7 @@ extension Stage {
   }
 
   /// Expects that an invitation is refused as invalid, and changes nothing.
-  func expectInvalid(_ device: Int, _ invitation: HeardInvitation, _ reason: String) {
+  func expectInvalid(_ device: Int, _ invitation: ReceivedInvitation, _ reason: String) {
     world.lookAtServer()
     let before = server.tables
     let inquiry = acceptUntilAnswered(device, invitation)
