@@ -105,7 +105,6 @@ second_lane() {
   HOLDFAST_TEST_STORE=postgres run 'on PostgreSQL' HoldfastServer "${one_store[@]}" "${chosen[@]}" "${once[@]}"
   HOLDFAST_TEST_STORE=postgres HOLDFAST_TEST_POSTGRES_POOLER=yes \
     run 'on PostgreSQL through PgBouncer' HoldfastServer "${one_store[@]}" "${once[@]}" "${pooled[@]}"
-  run 'on SQLite' EndToEnd
 }
 
 third_lane() {
@@ -118,6 +117,7 @@ third_lane() {
   HOLDFAST_TEST_STORE=postgres run 'on PostgreSQL' EndToEnd "${one_store[@]}" "${once[@]}"
   HOLDFAST_TEST_STORE=postgres HOLDFAST_TEST_POSTGRES_POOLER=yes \
     run 'on PostgreSQL through PgBouncer' EndToEnd "${one_store[@]}" "${once[@]}" "${quick[@]}"
+  run 'on SQLite' EndToEnd
 }
 
 # Optimizes the product (see Package.swift): one build is enough for the tests and for the simulation.
