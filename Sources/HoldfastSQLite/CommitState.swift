@@ -1,5 +1,3 @@
-internal import CSQLite
-
 /// Which commit a database in WAL mode has reached: another after each commit, of whatever connection and process.
 ///
 /// It is the header of the index of the write-ahead log: a count of the commits, the length of the log, and the checksum of its last frame. The index is
@@ -9,7 +7,7 @@ public struct CommitState: Equatable, Sendable {
   /// The 48 bytes, and zeros.
   private let header: SIMD8<UInt64>
 
-  fileprivate init(header: SIMD8<UInt64>) { self.header = header }
+  init(header: SIMD8<UInt64>) { self.header = header }
 
   /// The count of the commits; wraps.
   private var commits: UInt32 {
@@ -20,15 +18,4 @@ public struct CommitState: Equatable, Sendable {
   ///
   /// - Parameter before: the state that the transaction of the commit saw when it had the lock for writing.
   public func follows(_ before: CommitState) -> Bool { commits == before.commits &+ 1 }
-}
-
-extension SQLiteConnection {
-  /// The commit that the database has reached; nil without a write-ahead log, and while a commit is just being made.
-  public var commitState: CommitState? {
-    if logIndex == nil { logIndex = holdfast_log_index(database) }
-    guard let logIndex else { return nil }
-    var header = SIMD8<UInt64>.zero
-    let isWhole = withUnsafeMutableBytes(of: &header) { holdfast_copy_log_header(logIndex, $0.baseAddress) }
-    return isWhole != 0 ? CommitState(header: header) : nil
-  }
 }

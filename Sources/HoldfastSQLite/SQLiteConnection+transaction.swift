@@ -170,3 +170,14 @@ extension SQLiteConnection {
     return database.tables(among: outcome.read)
   }
 }
+
+extension SQLiteConnection {
+  /// The commit that the database has reached; nil without a write-ahead log, and while a commit is just being made.
+  public var commitState: CommitState? {
+    if logIndex == nil { logIndex = holdfast_log_index(database) }
+    guard let logIndex else { return nil }
+    var header = SIMD8<UInt64>.zero
+    let isWhole = withUnsafeMutableBytes(of: &header) { holdfast_copy_log_header(logIndex, $0.baseAddress) }
+    return isWhole != 0 ? CommitState(header: header) : nil
+  }
+}

@@ -272,3 +272,23 @@ extension SQLiteConnection {
     }
   }
 }
+
+extension SQLiteConnection {
+  /// From now on `julianday('now')` on this connection says what a clock does, in place of the system's; every other text means what it does
+  /// elsewhere. Source: <https://www.sqlite.org/c3ref/create_function.html>.
+  ///
+  /// - Parameter now: milliseconds since 1970; called on the connection's thread.
+  /// - Throws: `SQLiteError` when SQLite has no memory for it.
+  public func setClock(_ now: @escaping @Sendable () -> Int64) throws(SQLiteError) {
+    let clock = Unmanaged.passRetained(SQLClock(now))
+    // SQLite lets go of the clock in any case.
+    let result = sqlite3_create_function_v2(
+      database, "julianday", 1, SQLITE_UTF8, clock.toOpaque(), { julianDay($0, $1, $2) }, nil, nil,
+      { context in if let context { Unmanaged<SQLClock>.fromOpaque(context).release() } })
+    guard result == SQLITE_OK else {
+      throw SQLiteError(result, of: database, statement: nil, while: .opening)
+    }
+    // A statement that was prepared before has SQLite's own function: an authorizer that is set has all of them prepared again.
+    observation.attach(to: database)
+  }
+}

@@ -1,27 +1,7 @@
 internal import CSQLite
 
-extension SQLiteConnection {
-  /// From now on `julianday('now')` on this connection says what a clock does, in place of the system's; every other text means what it does
-  /// elsewhere. Source: <https://www.sqlite.org/c3ref/create_function.html>.
-  ///
-  /// - Parameter now: milliseconds since 1970; called on the connection's thread.
-  /// - Throws: `SQLiteError` when SQLite has no memory for it.
-  public func setClock(_ now: @escaping @Sendable () -> Int64) throws(SQLiteError) {
-    let clock = Unmanaged.passRetained(SQLClock(now))
-    // SQLite lets go of the clock in any case.
-    let result = sqlite3_create_function_v2(
-      database, "julianday", 1, SQLITE_UTF8, clock.toOpaque(), { julianDay($0, $1, $2) }, nil, nil,
-      { context in if let context { Unmanaged<SQLClock>.fromOpaque(context).release() } })
-    guard result == SQLITE_OK else {
-      throw SQLiteError(result, of: database, statement: nil, while: .opening)
-    }
-    // A statement that was prepared before has SQLite's own function: an authorizer that is set has all of them prepared again.
-    observation.attach(to: database)
-  }
-}
-
 /// A clock for SQL, and SQLite's own function for what is no question for the time.
-private final class SQLClock {
+final class SQLClock {
   let now: @Sendable () -> Int64
   private lazy var other = try? SQLiteConnection(path: ":memory:")
 
@@ -43,7 +23,7 @@ private final class SQLClock {
   }
 }
 
-private func julianDay(
+func julianDay(
   _ context: OpaquePointer?, _ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?
 ) {
   guard count == 1, let data = sqlite3_user_data(context),
