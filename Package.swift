@@ -9,18 +9,18 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-/// The product is optimized for the tests, each module as a whole, which takes no longer to compile: Scripts/test.sh sets the variable. Apps
-/// never do, as packages that others depend on may not have such flags.
-let optimized: [SwiftSetting] =
-  Context.environment["HOLDFAST_OPTIMIZED"] == nil
-  ? strict
-  : strict + [.unsafeFlags(["-O", "-whole-module-optimization", "-num-threads", "2"])]
-
-/// The tests are not optimized, but each module of them is compiled as a whole too: one compiler reads what it imports, not several.
+/// How a module is compiled for the tests: as a whole, so that one compiler reads what it imports, and its interface together with it.
+/// Scripts/test.sh sets the variable. Apps never do, as packages that others depend on may not have such flags.
 let whole: [SwiftSetting] =
-  Context.environment["HOLDFAST_OPTIMIZED"] == nil
+  Context.environment["HOLDFAST_TESTS"] == nil
   ? strict
-  : strict + [.unsafeFlags(["-whole-module-optimization", "-num-threads", "2"])]
+  : strict + [
+    .unsafeFlags(["-whole-module-optimization", "-num-threads", "2", "-no-emit-module-separately-wmo"])
+  ]
+
+/// What compares texts and bytes and reads JSON is optimized too. To optimize all would take longer than the tests take without.
+let optimized: [SwiftSetting] =
+  Context.environment["HOLDFAST_TESTS"] == nil ? strict : whole + [.unsafeFlags(["-O"])]
 
 /// Apple's systems have SQLite, which the module map links; one of Homebrew's would not be on the devices.
 #if os(macOS)
@@ -63,22 +63,22 @@ let package = Package(
     .target(
       name: "HoldfastSQLite", dependencies: ["HoldfastCore", "HoldfastSystem", "CSQLite"],
       swiftSettings: optimized),
-    .target(name: "HoldfastCurl", dependencies: ["HoldfastCore", "CCurl"], swiftSettings: optimized),
+    .target(name: "HoldfastCurl", dependencies: ["HoldfastCore", "CCurl"], swiftSettings: whole),
     .target(
       name: "Holdfast",
       dependencies: [
         "HoldfastCore", "HoldfastSystem", "HoldfastSQLite",
         .target(name: "HoldfastCurl", condition: .when(platforms: [.linux])),
-      ], swiftSettings: optimized),
+      ], swiftSettings: whole),
     .target(name: "HoldfastConcurrency", swiftSettings: optimized),
     .target(
       name: "HoldfastPostgres", dependencies: ["HoldfastConcurrency", "CPostgres"], swiftSettings: optimized),
     .target(
       name: "HoldfastHTTP", dependencies: ["HoldfastConcurrency", "CSockets", "CZstd", "CDeflate"],
-      swiftSettings: optimized),
+      swiftSettings: whole),
     .target(
       name: "HoldfastService", dependencies: ["HoldfastCore", "HoldfastConcurrency"],
-      swiftSettings: optimized),
+      swiftSettings: whole),
     .target(
       name: "HoldfastSQLiteStore",
       dependencies: ["HoldfastCore", "HoldfastConcurrency", "HoldfastService", "HoldfastSQLite"],
@@ -89,11 +89,11 @@ let package = Package(
         "HoldfastCore", "HoldfastConcurrency", "HoldfastService", "HoldfastSQLite", "HoldfastSQLiteStore",
         "Holdfast",
       ],
-      swiftSettings: optimized),
+      swiftSettings: whole),
     .target(
       name: "HoldfastPostgresStore",
       dependencies: ["HoldfastCore", "HoldfastConcurrency", "HoldfastService", "HoldfastPostgres"],
-      swiftSettings: optimized),
+      swiftSettings: whole),
     .target(name: "CWebClient", path: "clients/js/embedded"),
     .target(
       name: "HoldfastServer",
@@ -102,8 +102,8 @@ let package = Package(
         "HoldfastSQLiteStore",
         "HoldfastPostgres", "HoldfastPostgresStore", "HoldfastHTTP", "CSodium", "CZstd", "COpenSSL",
       ],
-      swiftSettings: strict),
-    .target(name: "HoldfastRecords", dependencies: ["HoldfastCore"], swiftSettings: optimized),
+      swiftSettings: whole),
+    .target(name: "HoldfastRecords", dependencies: ["HoldfastCore"], swiftSettings: whole),
     .executableTarget(
       name: "RecordsTool", dependencies: ["HoldfastCore", "HoldfastRecords"], swiftSettings: strict),
     .plugin(name: "RecordsPlugin", capability: .buildTool(), dependencies: ["RecordsTool"]),
@@ -136,7 +136,7 @@ let package = Package(
         "HoldfastCore", "HoldfastSQLite", "HoldfastPostgres", "HoldfastSQLiteStore", "HoldfastServer",
         "HoldfastHTTP", "Holdfast", "CSQLite",
       ],
-      swiftSettings: optimized),
+      swiftSettings: whole),
     .plugin(
       name: "SnapshotPlugin",
       capability: .command(

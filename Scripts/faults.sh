@@ -28,7 +28,7 @@ patches() {
 }
 
 # As for the tests: one module is compiled in seconds, and what the simulation does most is optimized.
-export HOLDFAST_OPTIMIZED=yes
+export HOLDFAST_TESTS=yes
 build() { swift build --product simulate >"$folder/build" 2>&1; }
 
 simulate() { timeout 1800 .build/debug/simulate "$@" >"$folder/run" 2>&1; }

@@ -2,8 +2,8 @@
 # Runs the tests, all or those whose name has the word given, and ends with "N passed, N failed". What goes through the
 # server's store runs on SQLite, on PostgreSQL, and the store's contract on PostgreSQL behind PgBouncer as well, and on tables of
 # the form that Citus distributes. All of them means the simulation too: its named scenarios, interrupted at
-# every sixth step, others each time, then new seeds for half a minute. SQLite's tests, PostgreSQL's, those of the whole path and the
-# simulation run beside each other: most tests wait for processes that they started.
+# every sixth step, others each time, then new seeds for half a minute. Three of these parts run beside
+# each other: most tests wait for processes that they started.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -29,11 +29,10 @@ if (($(df --output=avail /dev/shm 2>/dev/null | tail -1) > 12 << 20)); then
 fi
 folder=$(mktemp -d)
 postgres=$(mktemp -d)
-lanes=()
 cleanup() {
-  local lane
-  # Each lane is a process group.
-  for lane in "${lanes[@]}"; do kill -- "-$lane" 2>/dev/null || true; done
+  local job
+  # Each job is a process group.
+  for job in $(jobs -rp); do kill -- "-$job" 2>/dev/null || true; done
   Scripts/postgres.sh stop "$postgres" immediate >/dev/null || true
   rm -rf "$folder" "$postgres" ${memory:+"$memory"}
 }
@@ -93,46 +92,56 @@ javascript() {
   say_again "$output" '^ *not ok '
 }
 
-# Three lanes of about the same length: with more, the tests wait for two processors.
-first_lane() {
-  for module in "${modules[@]}"; do
-    if [[ $module != EndToEnd ]]; then run 'on SQLite' "$module"; fi
-  done
-  HOLDFAST_TEST_STORE=distributed run 'on tables distributed by zone' HoldfastServer "${one_store[@]}" "${chosen[@]}" "${any_form[@]}"
+# start COMMAND...: runs it beside the others, of which there are two: with more, tests wait for two processors.
+start() {
+  while (($(jobs -rp | wc -l) >= 3)); do wait -n || true; done
+  {
+    "$@"
+    echo >>"$folder/ended"
+  } &
+  started=$((started + 1))
+}
+started=0
+
+on_postgres() { HOLDFAST_TEST_STORE=postgres run 'on PostgreSQL' "$@"; }
+
+on_pooler() {
+  HOLDFAST_TEST_STORE=postgres HOLDFAST_TEST_POSTGRES_POOLER=yes run 'on PostgreSQL through PgBouncer' "$@"
 }
 
-second_lane() {
-  HOLDFAST_TEST_STORE=postgres run 'on PostgreSQL' HoldfastServer "${one_store[@]}" "${chosen[@]}" "${once[@]}"
-  HOLDFAST_TEST_STORE=postgres HOLDFAST_TEST_POSTGRES_POOLER=yes \
-    run 'on PostgreSQL through PgBouncer' HoldfastServer "${one_store[@]}" "${once[@]}" "${pooled[@]}"
-}
+on_shards() { HOLDFAST_TEST_STORE=distributed run 'on tables distributed by zone' "$@"; }
 
-third_lane() {
-  if (($1 == 0)); then
-    simulate --scenarios --every 6
-    simulate --minutes 0.5
-    simulate --postgres "$(Scripts/postgres.sh start "$postgres")" --seeds 5
-  fi
-  javascript "${2:-}"
-  HOLDFAST_TEST_STORE=postgres run 'on PostgreSQL' EndToEnd "${one_store[@]}" "${once[@]}"
-  HOLDFAST_TEST_STORE=postgres HOLDFAST_TEST_POSTGRES_POOLER=yes \
-    run 'on PostgreSQL through PgBouncer' EndToEnd "${one_store[@]}" "${once[@]}" "${quick[@]}"
-  run 'on SQLite' EndToEnd
-}
+simulate_postgres() { simulate --postgres "$(Scripts/postgres.sh start "$postgres")" "$@"; }
 
-# Optimizes the product (see Package.swift): one build is enough for the tests and for the simulation.
-export HOLDFAST_OPTIMIZED=yes
+# One build is enough for the tests and for the simulation: see Package.swift.
+export HOLDFAST_TESTS=yes
 swift build --build-tests --disable-index-store -debug-info-format none
 Scripts/typecheck-apps.sh
+# What takes longest begins first.
 set -m
-for lane in first_lane second_lane third_lane; do
-  "$lane" $# "${1:-}" &
-  lanes+=($!)
+start on_postgres HoldfastServer "${one_store[@]}" "${chosen[@]}" "${once[@]}"
+if (($# == 0)); then start simulate --scenarios --every 6; fi
+start run 'on SQLite' EndToEnd
+start run 'on SQLite' HoldfastServer
+start on_shards HoldfastServer "${one_store[@]}" "${chosen[@]}" "${any_form[@]}"
+start on_postgres EndToEnd "${one_store[@]}" "${once[@]}"
+start javascript "${1:-}"
+if (($# == 0)); then
+  start simulate --minutes 0.5
+  start simulate_postgres --seeds 5
+fi
+start on_pooler HoldfastServer "${one_store[@]}" "${once[@]}" "${pooled[@]}"
+for module in "${modules[@]}"; do
+  if [[ $module != EndToEnd && $module != HoldfastServer ]]; then start run 'on SQLite' "$module"; fi
 done
-status=0
-for lane in "${lanes[@]}"; do wait "$lane" || status=$?; done
+start on_pooler EndToEnd "${one_store[@]}" "${once[@]}" "${quick[@]}"
+wait
 set +m
-lanes=()
+status=0
+if (($(wc -l <"$folder/ended") < started)); then
+  echo 'A part of the tests did not come to its end.' >>"$folder/results"
+  status=1
+fi
 passed=0
 failed=0
 while read -r good bad code; do

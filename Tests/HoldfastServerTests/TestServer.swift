@@ -115,17 +115,18 @@ enum Engine {
     switch self {
     case .sqlite: return .directory(folder.path)
     case .postgres:
-      let url = try makeDatabase(schema, rules)
+      let url = try schema.map { try makeDatabase($0, rules) } ?? TemporaryPostgres.shared.makeDatabase()
       let pooled = try TemporaryPostgres.pooled(url)
       return .postgres(PostgresLocation(pooled ?? url, direct: pooled == nil ? nil : url))
     case .distributed:
       if let cluster = try TemporaryCitus.makeDatabase() { return location(cluster, .citus) }
-      return location(try makeDatabase(schema, rules), .formAlone)
+      let url = try schema.map { try makeDatabase($0, rules) } ?? TemporaryPostgres.shared.makeDatabase()
+      return location(url, .formAlone)
     }
   }
 
-  private func makeDatabase(_ schema: SyncSchema?, _ rules: Rules) throws -> String {
-    guard let schema else { return try TemporaryPostgres.shared.makeDatabase() }
+  /// A new database with the tables of a schema, that no server has served yet.
+  func makeDatabase(_ schema: SyncSchema, _ rules: Rules = Rules()) throws -> String {
     let template = try Self.templates.withLock { templates in
       let key = Template(engine: self, schema: schema.json.bytes)
       if let made = templates[key] { return made }
@@ -324,7 +325,9 @@ final class TestServer {
 
   /// The doctor's findings and what went wrong unexpectedly; empty when all is well.
   func findings() throws -> [String] {
-    try Administration(location).doctor() + failures.lines.withLock { $0 }
+    let administration =
+      try inline.map { try Administration($0.api.database, location) } ?? Administration(location)
+    return try administration.doctor() + failures.lines.withLock { $0 }
   }
 
   private func session(_ path: String, _ name: String, device: String?) throws -> JSONValue {

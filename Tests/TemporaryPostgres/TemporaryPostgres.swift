@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastPostgres
+import Synchronization
 
 /// A PostgreSQL cluster in a temporary folder, started by Scripts/postgres.sh, and databases in it.
 ///
@@ -36,6 +37,9 @@ public final class TemporaryPostgres: Sendable {
 
   /// What the watchdog reads from; its end is the sign to stop the server. -1 for none.
   private let lifeline: Int32
+
+  /// The superuser's connection on which databases are made: another one for each would cost as much as half of that.
+  private let maker = Mutex<PostgresConnection?>(nil)
 
   private init(url: String, folder: String?, lifeline: Int32) {
     self.url = url
@@ -105,8 +109,9 @@ public final class TemporaryPostgres: Sendable {
   /// - Returns: the URL by which that role opens it.
   public func makeDatabase() throws -> String {
     let name = Self.newName()
-    try psql(url, "CREATE ROLE \(name) LOGIN PASSWORD '\(name)' NOSUPERUSER NOCREATEDB NOCREATEROLE")
-    return try makeDatabase(name, owner: name, template: "template0")
+    return try makeDatabase(
+      name, owner: name, template: "template0",
+      after: "CREATE ROLE \(name) LOGIN PASSWORD '\(name)' NOSUPERUSER NOCREATEDB NOCREATEROLE")
   }
 
   /// Makes a copy of a database that `makeDatabase()` made and nobody is connected to, for the same role.
@@ -119,12 +124,18 @@ public final class TemporaryPostgres: Sendable {
     return try makeDatabase(Self.newName(), owner: role, template: role)
   }
 
-  private func makeDatabase(_ name: String, owner: String, template: String) throws -> String {
-    let connection = try PostgresConnection(url)
-    defer { connection.close() }
-    // Copying files takes half the work of copying through the log, which 15 would do; earlier ones know no other way.
-    let strategy = connection.serverVersion >= 150_000 ? " STRATEGY file_copy" : ""
-    try connection.execute("CREATE DATABASE \(name) OWNER \(owner) TEMPLATE \(template)\(strategy)")
+  private func makeDatabase(_ name: String, owner: String, template: String, after first: String? = nil)
+    throws
+    -> String
+  {
+    try maker.withLock { kept in
+      let connection = try kept.flatMap { $0.isUsable ? $0 : nil } ?? PostgresConnection(url)
+      kept = connection
+      if let first { try connection.execute(first) }
+      // Copying files takes half the work of copying through the log, which 15 would do; earlier ones know no other way.
+      let strategy = connection.serverVersion >= 150_000 ? " STRATEGY file_copy" : ""
+      try connection.execute("CREATE DATABASE \(name) OWNER \(owner) TEMPLATE \(template)\(strategy)")
+    }
     return try Self.url(url, role: owner, database: name)
   }
 

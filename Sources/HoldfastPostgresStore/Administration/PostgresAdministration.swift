@@ -88,9 +88,32 @@ package class PostgresAdministration: StoreAdministration {
 
   /// Finds all inconsistencies in the database.
   package func doctor() throws -> [String] {
-    try references() + ledger() + zoneRules() + places() + sequences() + owners() + counts()
-      + PostgresStructure.missing(on: postgres.connection)
-      + PostgresTeamTriggers.warnings(on: postgres.connection)
+    try comparing {
+      try references() + ledger() + zoneRules() + places() + sequences() + owners() + counts()
+        + PostgresStructure.missing(on: postgres.connection)
+        + PostgresTeamTriggers.warnings(on: postgres.connection)
+    }
+  }
+
+  /// Runs what compares whole tables, at one moment. The lane's connection looks rows up by key, one by one: of thousands of rows of one zone
+  /// that would be each with each.
+  package final func comparing<Found>(_ body: () throws -> Found) throws -> Found {
+    let connection = try postgres.connection
+    // A restore checks what it wrote before it commits, on a connection that plans as PostgreSQL would.
+    if connection.transactionStatus != .idle { return try body() }
+    try connection.execute(
+      """
+      BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on;
+      SET LOCAL enable_nestloop = off
+      """)
+    do {
+      let found = try body()
+      try connection.execute("COMMIT")
+      return found
+    } catch {
+      postgres.rollBack()
+      throw error
+    }
   }
 
   /// The ledger and the tables agree about the live records and their zones.
@@ -138,7 +161,7 @@ package class PostgresAdministration: StoreAdministration {
   }
 
   /// The counts of zones agree with the ledger, and the sizes in the ledger agree with the tables.
-  private func counts() throws -> [String] {
+  package final func counts() throws -> [String] {
     let sizes = try layout.relations.flatMap { relation in
       try PostgresCounting.wrongSizes(of: relation).map { try rows($0) } ?? []
     }

@@ -21,8 +21,15 @@ public final class Administration {
   /// Opens the database of a server.
   ///
   /// - Throws: `ServerError` if there is none, or it is not Holdfast's.
-  public init(_ location: DatabaseLocation, environment: ServerEnvironment = .system) throws {
-    database = try location.open(schema: nil, random: environment.random)
+  public convenience init(_ location: DatabaseLocation, environment: ServerEnvironment = .system) throws {
+    try self.init(location.open(schema: nil, random: environment.random), location, environment: environment)
+  }
+
+  /// Takes the open database of a server.
+  package init(
+    _ database: any ServerDatabase, _ location: DatabaseLocation, environment: ServerEnvironment = .system
+  ) throws {
+    self.database = database
     operators = try database.administration()
     schema = database.schema
     self.environment = environment

@@ -58,10 +58,7 @@ struct TestLedger {
   let writer: SQLWriter
 
   init(_ schema: String = TestLedger.schema) throws {
-    url = try TemporaryPostgres.shared.makeDatabase()
-    _ = try PostgresOpening.open(PostgresLocation(url), schema: SyncSchema(json: Array(schema.utf8))) {
-      [UInt8](repeating: 7, count: $0)
-    }
+    url = try Engine.postgres.makeDatabase(SyncSchema(json: Array(schema.utf8)))
     writer = try SQLWriter(url: url)
     try writer.run(
       """

@@ -1,6 +1,7 @@
 import HoldfastPostgres
 import Testing
 
+@testable import HoldfastPostgresStore
 @testable import HoldfastServer
 
 /// What the triggers do with many rows that PostgreSQL has no statistics of.
@@ -38,5 +39,26 @@ import Testing
     #expect(try scans(sql) == [])
     try sql.run("COMMIT")
     #expect(try ledger.findings() == [])
+  }
+
+  @Test("the doctor reads each of thousands of records of one zone a few times, not each with each (I12)")
+  func doctorPlans() throws {
+    let ledger = try TestLedger()
+    try ledger.writer.run(
+      """
+      INSERT INTO lists (id, title) VALUES ('L1', 'one'); INSERT INTO items (id, list_id, title) VALUES ('first', 'L1', 'first');
+      ANALYZE; \(Self.many)
+      """)
+    let administration = try Administration(.postgres(PostgresLocation(ledger.url)))
+    let operators = try #require(administration.operators as? PostgresAdministration)
+    let read = try operators.comparing {
+      #expect(try operators.counts() == [])
+      return try operators.rows(
+        """
+        SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::text FROM pg_stat_xact_user_tables
+        WHERE relname IN ('records', 'items')
+        """)
+    }
+    #expect(try #require(Int(read[0][0])) < 10 * 8000)
   }
 }
