@@ -8,7 +8,7 @@ public enum Identifier {
   /// - Parameters:
   ///   - milliseconds: since 1970-01-01 UTC; the lower 48 bits are used.
   ///   - random: two words of random bits; 74 bits are used.
-  public static func make(milliseconds: Int64, random: (UInt64, UInt64)) -> String {
+  package static func make(milliseconds: Int64, random: (UInt64, UInt64)) -> String {
     let high = UInt64(truncatingIfNeeded: milliseconds) << 16 | 0x7000 | random.0 & 0x0fff
     return text(high, 0x8000_0000_0000_0000 | random.1 & 0x3fff_ffff_ffff_ffff)
   }
@@ -53,12 +53,12 @@ public enum Identifier {
   }
 
   /// Whether a text can be the id of a record: 1 to 64 bytes without U+0000.
-  public static func isPossible(_ text: String) -> Bool {
+  package static func isPossible(_ text: String) -> Bool {
     (1...64).contains(text.utf8.count) && !text.utf8.contains(0)
   }
 
   /// Whether a text is a lower-case UUID of any version.
-  public static func isUUID(_ text: String) -> Bool {
+  package static func isUUID(_ text: String) -> Bool {
     text.utf8.count == 36
       && text.utf8.enumerated().allSatisfy { index, byte in
         [8, 13, 18, 23].contains(index) ? byte == UInt8(ascii: "-") : Hexadecimal.value(byte) != nil
@@ -66,7 +66,7 @@ public enum Identifier {
   }
 
   /// Whether bytes are a lower-case UUID of version 7.
-  public static func isValid(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+  package static func isValid(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
     guard bytes.count == 36 else { return false }
     for index in 0..<36 {
       let byte = bytes[index]

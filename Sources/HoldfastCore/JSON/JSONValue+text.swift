@@ -16,7 +16,7 @@ extension JSONValue {
   /// Reads the next value of a reader.
   ///
   /// - Throws: ``JSONError`` if the value is invalid.
-  public init(from reader: inout JSONReader) throws {
+  package init(from reader: inout JSONReader) throws {
     switch try reader.peekKind() {
     case .null:
       try reader.readNull()
@@ -42,7 +42,7 @@ extension JSONValue {
   }
 
   /// Writes the value. An infinite real, or one that is not a number, is written as null.
-  public func write(to writer: inout JSONWriter) {
+  package func write(to writer: inout JSONWriter) {
     switch self {
     case .null: writer.null()
     case .bool(let value): writer.bool(value)

@@ -32,7 +32,7 @@ public enum JSONValue: Hashable, Sendable {
   }
 
   /// The value's kind.
-  public var kind: JSONKind {
+  package var kind: JSONKind {
     switch self {
     case .null: .null
     case .bool: .bool
