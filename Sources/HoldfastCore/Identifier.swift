@@ -8,7 +8,7 @@ public enum Identifier {
   /// - Parameters:
   ///   - milliseconds: since 1970-01-01 UTC; the lower 48 bits are used.
   ///   - random: two words of random bits; 74 bits are used.
-  package static func make(milliseconds: Int64, random: (UInt64, UInt64)) -> String {
+  public static func make(milliseconds: Int64, random: (UInt64, UInt64)) -> String {
     let high = UInt64(truncatingIfNeeded: milliseconds) << 16 | 0x7000 | random.0 & 0x0fff
     return text(high, 0x8000_0000_0000_0000 | random.1 & 0x3fff_ffff_ffff_ffff)
   }

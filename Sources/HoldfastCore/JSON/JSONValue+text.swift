@@ -1,12 +1,12 @@
 extension JSONValue {
-  /// Parses a JSON text as strictly as ``JSONReader``.
+  /// Parses a JSON text strictly: duplicate keys, byte order marks and lone surrogates are errors; see ``JSONError``.
   ///
   /// - Throws: ``JSONError`` if the text is invalid.
   public init(parsing bytes: [UInt8], maximumDepth: Int = 64) throws {
     self = try JSONReader.read(bytes, maximumDepth: maximumDepth) { try JSONValue(from: &$0) }
   }
 
-  /// Parses a JSON text as strictly as ``JSONReader``.
+  /// Parses a JSON text strictly: duplicate keys, byte order marks and lone surrogates are errors; see ``JSONError``.
   ///
   /// - Throws: ``JSONError`` if the text is invalid.
   public init(parsing text: String, maximumDepth: Int = 64) throws {
