@@ -73,7 +73,7 @@ docs: setup ## write the reference of the public types (DocC) to .build/docs; fa
 lint: setup ## check the form of the code, the names that an app sees, and that the README shows what is compiled
 	@Scripts/readme.sh
 	@Scripts/names.sh
-	@! grep -rnE 'Mutex<.*->' Sources Examples || (echo 'Each access wraps a function once more: make the value a type with a name.' >&2; false)
+	@! grep -rnE '(Locked|Mutex)<.*->' Sources Examples || (echo 'Each access wraps a function once more: make the value a type with a name.' >&2; false)
 	swift Scripts/folders.swift Sources
 	@Scripts/apple.sh
 	swift format lint --strict --parallel --recursive $(FORMATTED)

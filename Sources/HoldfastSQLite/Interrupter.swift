@@ -7,9 +7,9 @@ internal import HoldfastSystem
 package final class Interrupter: Sendable {
   /// The address of the open connection, or 0. The lock keeps the connection open while it is being
   /// interrupted.
-  private let address: Guarded<UInt>
+  private let address: Locked<UInt>
 
-  init(_ database: OpaquePointer) { address = Guarded(UInt(bitPattern: database)) }
+  init(_ database: OpaquePointer) { address = Locked(UInt(bitPattern: database)) }
 
   /// Makes every running statement of the connection fail soon with `.interrupt`. An interrupted write rolls back its whole transaction.
   /// Statements that start after all running ones have ended are not affected.

@@ -1,6 +1,6 @@
 import HoldfastCore
 import HoldfastService
-import Synchronization
+import HoldfastSystem
 
 /// The tables and seqs that earlier reads found in zones. They predict the next read; a wrong prediction costs one more round trip.
 final class PostgresFeedHints: Sendable {
@@ -14,7 +14,7 @@ final class PostgresFeedHints: Sendable {
   /// The maximum number of zones. Above it, all are removed.
   private static let limit = 20_000
 
-  private let known = Mutex<TextMap<Hint>>([:])
+  private let known = Locked<TextMap<Hint>>([:])
 
   /// The tables in which zones had live records.
   func tables(of zones: [String]) -> [[String]] {

@@ -1,6 +1,6 @@
 import HoldfastCore
 import HoldfastService
-import Synchronization
+import HoldfastSystem
 
 /// A cache of parts of zones as JSON: all devices of a zone download the same changes.
 ///
@@ -45,7 +45,7 @@ final class PostgresPartCache: Sendable {
   /// The maximum size, in bytes.
   private static let limit = 64 << 20
 
-  private let contents = Mutex(Contents())
+  private let contents = Locked(Contents())
 
   /// The part after the ack of a zone; nil if it is not in the cache.
   ///
