@@ -70,9 +70,10 @@ faults: setup ## break the product on purpose, and see that the simulation notic
 docs: setup ## write the reference of the public types (DocC) to .build/docs; fails at a warning
 	@Scripts/docs.sh
 
-lint: setup ## check the form of the code, and that the README shows what is compiled
+lint: setup ## check the form of the code, the names that an app sees, and that the README shows what is compiled
 	@Scripts/readme.sh
-	@! grep -rnE 'Mutex<.*->' Sources Examples || (echo 'Each access wraps a function once more: make the value a type with a name.' >&2; false)
+	@Scripts/names.sh
+	@! grep -rnE '(Locked|Mutex)<.*->' Sources Examples || (echo 'Each access wraps a function once more: make the value a type with a name.' >&2; false)
 	swift Scripts/folders.swift Sources
 	@Scripts/apple.sh
 	swift format lint --strict --parallel --recursive $(FORMATTED)

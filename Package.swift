@@ -29,8 +29,8 @@ let optimized: [SwiftSetting] =
   let sqlite: String? = "sqlite3"
 #endif
 
-/// Arrows point only toward HoldfastCore and HoldfastConcurrency; the client (`Holdfast`) and the server's modules never import each other, nor
-/// do the two engines, nor the rules (`HoldfastService`) an engine or HTTP.
+/// Arrows point only toward HoldfastCore, HoldfastConcurrency and HoldfastSystem; the client (`Holdfast`) and the server's modules never import each
+/// other, nor do the two engines, nor the rules (`HoldfastService`) an engine or HTTP.
 let package = Package(
   name: "holdfast",
   platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
@@ -70,36 +70,41 @@ let package = Package(
         "HoldfastCore", "HoldfastSystem", "HoldfastSQLite",
         .target(name: "HoldfastCurl", condition: .when(platforms: [.linux])),
       ], swiftSettings: whole),
-    .target(name: "HoldfastConcurrency", swiftSettings: optimized),
+    .target(name: "HoldfastConcurrency", dependencies: ["HoldfastSystem"], swiftSettings: optimized),
     .target(
       name: "HoldfastPostgres", dependencies: ["HoldfastConcurrency", "CPostgres"], swiftSettings: optimized),
     .target(
-      name: "HoldfastHTTP", dependencies: ["HoldfastConcurrency", "CSockets", "CZstd", "CDeflate"],
+      name: "HoldfastHTTP",
+      dependencies: ["HoldfastSystem", "HoldfastConcurrency", "CSockets", "CZstd", "CDeflate"],
       swiftSettings: whole),
     .target(
-      name: "HoldfastService", dependencies: ["HoldfastCore", "HoldfastConcurrency"],
+      name: "HoldfastService", dependencies: ["HoldfastCore", "HoldfastSystem", "HoldfastConcurrency"],
       swiftSettings: whole),
     .target(
       name: "HoldfastSQLiteStore",
-      dependencies: ["HoldfastCore", "HoldfastConcurrency", "HoldfastService", "HoldfastSQLite"],
+      dependencies: [
+        "HoldfastCore", "HoldfastSystem", "HoldfastConcurrency", "HoldfastService", "HoldfastSQLite",
+      ],
       swiftSettings: optimized),
     .target(
       name: "HoldfastTesting",
       dependencies: [
-        "HoldfastCore", "HoldfastConcurrency", "HoldfastService", "HoldfastSQLite", "HoldfastSQLiteStore",
-        "Holdfast",
+        "HoldfastCore", "HoldfastSystem", "HoldfastConcurrency", "HoldfastService", "HoldfastSQLite",
+        "HoldfastSQLiteStore", "Holdfast",
       ],
       swiftSettings: whole),
     .target(
       name: "HoldfastPostgresStore",
-      dependencies: ["HoldfastCore", "HoldfastConcurrency", "HoldfastService", "HoldfastPostgres"],
+      dependencies: [
+        "HoldfastCore", "HoldfastSystem", "HoldfastConcurrency", "HoldfastService", "HoldfastPostgres",
+      ],
       swiftSettings: whole),
     .target(name: "CWebClient", path: "clients/js/embedded"),
     .target(
       name: "HoldfastServer",
       dependencies: [
-        "HoldfastCore", "HoldfastConcurrency", "CWebClient", "HoldfastService", "HoldfastSQLite",
-        "HoldfastSQLiteStore",
+        "HoldfastCore", "HoldfastSystem", "HoldfastConcurrency", "CWebClient", "HoldfastService",
+        "HoldfastSQLite", "HoldfastSQLiteStore",
         "HoldfastPostgres", "HoldfastPostgresStore", "HoldfastHTTP", "CSodium", "CZstd", "COpenSSL",
       ],
       swiftSettings: whole),
@@ -110,8 +115,8 @@ let package = Package(
     .executableTarget(
       name: "HoldfastCommand",
       dependencies: [
-        "HoldfastCore", "HoldfastSQLite", "HoldfastSQLiteStore", "HoldfastServer", "HoldfastHTTP",
-        "HoldfastCurl", "Holdfast", "HoldfastRecords",
+        "HoldfastCore", "HoldfastSystem", "HoldfastSQLite", "HoldfastSQLiteStore", "HoldfastServer",
+        "HoldfastHTTP", "HoldfastCurl", "Holdfast", "HoldfastRecords",
       ],
       swiftSettings: strict),
     .executableTarget(

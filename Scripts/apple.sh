@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks what of the client is for Apple's platforms alone, where there is no Apple SDK: type-checks it against small stand-ins of Apple's frameworks
-# (Scripts/apple), and holds each name of Apple's and of Swift's library against the oldest systems of Package.swift (Scripts/apple/available.txt).
+# Checks what of the client and of the guide is for Apple's platforms alone, where there is no Apple SDK: type-checks it against small stand-ins of
+# Apple's frameworks (Scripts/apple), and holds each name of Apple's and of Swift's library against the oldest systems of Package.swift (Scripts/apple/available.txt).
 # What this does not show is in docs/APPLE.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -29,4 +29,6 @@ module HoldfastCore "${skipped[@]}" $(find -L Sources/HoldfastCore -name '*.swif
 module HoldfastSystem $(find -L Sources/HoldfastSystem -name '*.swift')
 sqlite=(-Xcc "-fmodule-map-file=Sources/CSQLite/module.modulemap")
 module HoldfastSQLite "${skipped[@]}" "${sqlite[@]}" $(find -L Sources/HoldfastSQLite -name '*.swift')
-swiftc -typecheck -wmo -module-name Holdfast -warnings-as-errors "${features[@]}" "${sqlite[@]}" $(find -L Sources/Holdfast -name '*.swift')
+module Holdfast -wmo -warnings-as-errors "${sqlite[@]}" $(find -L Sources/Holdfast -name '*.swift')
+# The guide's screens are of another package.
+swiftc -typecheck -module-name App -warnings-as-errors -swift-version 6 -parse-as-library -I "$folder" "${sqlite[@]}" Snippets/GuideScreen.swift

@@ -21,7 +21,8 @@ for module in "${modules[@]}"; do
 done
 binaries=$(swift build --show-bin-path)
 target=$(swift -print-target-info | sed -n 's/.*"triple" *: *"\([^"]*\)".*/\1/p' | head -1)
-includes=(-I "$binaries/Modules")
+# The module map of a C target with sources is made by the build.
+includes=(-I "$binaries/Modules" -Xcc "-fmodule-map-file=$binaries/CWebClient.build/module.modulemap")
 for module in Sources/C*; do includes+=(-I "$module"); done
 for flag in $(pkg-config --cflags-only-I libpq 2>/dev/null || true); do includes+=(-Xcc "$flag"); done
 

@@ -1,3 +1,5 @@
+import HoldfastSystem
+
 /// A value that is created at its first use and kept.
 package final class Lazy<Value: Sendable>: Sendable {
   private let made = Locked<Value?>(nil)

@@ -1,18 +1,18 @@
 /// A 64-bit FNV-1a hash. It detects differing content, but not forged content.
 ///
 /// Source: Fowler, Noll and Vo; RFC 9923.
-public struct Fingerprint: Hashable, Sendable {
+package struct Fingerprint: Hashable, Sendable {
   /// The hash so far.
-  public private(set) var value: UInt64
+  package private(set) var value: UInt64
 
   /// The chain of a device that has sent nothing yet.
-  public static let beginning = Fingerprint(value: 0)
+  package static let beginning = Fingerprint(value: 0)
 
   /// Restores a stored fingerprint.
-  public init(value: UInt64) { self.value = value }
+  package init(value: UInt64) { self.value = value }
 
   /// The fingerprint of the concatenated texts.
-  public init(of texts: String...) {
+  package init(of texts: String...) {
     value = Self.offsetBasis
     for text in texts {
       var text = text
@@ -21,16 +21,16 @@ public struct Fingerprint: Hashable, Sendable {
   }
 
   /// Parses 16 hex digits; nil for any other text.
-  public init?(_ text: String) {
+  package init?(_ text: String) {
     guard let word = Hexadecimal.word(text) else { return nil }
     value = word
   }
 
   /// The 16 hex digits of the wire.
-  public var text: String { Hexadecimal.text(value) }
+  package var text: String { Hexadecimal.text(value) }
 
   /// The chain after another change set: the hash of the previous chain and the set's bytes.
-  public func chained(with bytes: UnsafeBufferPointer<UInt8>) -> Fingerprint {
+  package func chained(with bytes: UnsafeBufferPointer<UInt8>) -> Fingerprint {
     var next = Fingerprint(value: Self.offsetBasis)
     for shift in stride(from: UInt64(56), through: 0, by: -8) {
       next.add(UInt8(truncatingIfNeeded: value >> shift))
@@ -45,15 +45,15 @@ public struct Fingerprint: Hashable, Sendable {
 }
 
 /// The sum of the fingerprints of a device's acks. Device and server compare many acks by its 16 digits.
-public struct AckDigest: Hashable, Sendable {
+package struct AckDigest: Hashable, Sendable {
   /// The sum, modulo 2^64.
-  public private(set) var value: UInt64 = 0
+  package private(set) var value: UInt64 = 0
 
   /// The digest of no acks.
-  public init() {}
+  package init() {}
 
   /// Adds the ack of a zone. The empty token, the beginning of a zone, adds nothing.
-  public mutating func add(zone: String, token: String) {
+  package mutating func add(zone: String, token: String) {
     if !token.isEmpty { value &+= Self.mixed(Fingerprint(of: zone, "=", token).value) }
   }
 
@@ -68,5 +68,5 @@ public struct AckDigest: Hashable, Sendable {
   }
 
   /// The 16 hex digits of the wire.
-  public var text: String { Hexadecimal.text(value) }
+  package var text: String { Hexadecimal.text(value) }
 }

@@ -53,12 +53,12 @@ public enum Identifier {
   }
 
   /// Whether a text can be the id of a record: 1 to 64 bytes without U+0000.
-  public static func isPossible(_ text: String) -> Bool {
+  package static func isPossible(_ text: String) -> Bool {
     (1...64).contains(text.utf8.count) && !text.utf8.contains(0)
   }
 
   /// Whether a text is a lower-case UUID of any version.
-  public static func isUUID(_ text: String) -> Bool {
+  package static func isUUID(_ text: String) -> Bool {
     text.utf8.count == 36
       && text.utf8.enumerated().allSatisfy { index, byte in
         [8, 13, 18, 23].contains(index) ? byte == UInt8(ascii: "-") : Hexadecimal.value(byte) != nil
@@ -66,7 +66,7 @@ public enum Identifier {
   }
 
   /// Whether bytes are a lower-case UUID of version 7.
-  public static func isValid(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+  package static func isValid(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
     guard bytes.count == 36 else { return false }
     for index in 0..<36 {
       let byte = bytes[index]

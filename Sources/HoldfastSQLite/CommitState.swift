@@ -3,7 +3,7 @@
 /// It is the header of the index of the write-ahead log: a count of the commits, the length of the log, and the checksum of its last frame. The index is
 /// in memory that all processes share, so reading it takes neither a lock nor a system call. A new log after a checkpoint makes another state, too,
 /// though nothing was committed. Source: <https://www.sqlite.org/walformat.html>, section 2.1.
-public struct CommitState: Equatable, Sendable {
+package struct CommitState: Equatable, Sendable {
   /// The 48 bytes, and zeros.
   private let header: SIMD8<UInt64>
 
@@ -17,5 +17,5 @@ public struct CommitState: Equatable, Sendable {
   /// Whether the one commit that began in a state has led to this one, and no other commit.
   ///
   /// - Parameter before: the state that the transaction of the commit saw when it had the lock for writing.
-  public func follows(_ before: CommitState) -> Bool { commits == before.commits &+ 1 }
+  package func follows(_ before: CommitState) -> Bool { commits == before.commits &+ 1 }
 }

@@ -1,4 +1,4 @@
-public import HoldfastCore
+package import HoldfastCore
 
 /// What commits have changed: tables, and their rows where SQLite names them.
 ///
@@ -7,9 +7,9 @@ public import HoldfastCore
 ///   if case .numbers(let rows)? = changes.rows(of: "items") { print("\(rows.count) items changed") }
 /// }
 /// ```
-public struct SQLiteChanges: Sendable, Equatable {
+package struct SQLiteChanges: Sendable, Equatable {
   /// The rows of a table that were inserted, changed or deleted.
-  public enum Rows: Sendable, Hashable {
+  package enum Rows: Sendable, Hashable {
     /// Those with these row numbers (`rowid`).
     case numbers(Set<Int64>)
     /// Any of them: there were too many to name, or the table has no row numbers.
@@ -17,20 +17,20 @@ public struct SQLiteChanges: Sendable, Equatable {
   }
 
   /// So many rows of a table are named.
-  public static let rowLimit = 200
+  package static let rowLimit = 200
 
   private var changed: TextMap<Rows>
 
   init(_ changed: TextMap<Rows>) { self.changed = changed }
 
   /// The names of the tables.
-  public var tables: TextSet { TextSet(changed.map { $0.key }) }
+  package var tables: TextSet { TextSet(changed.map { $0.key }) }
 
   /// The rows of a table that changed; nil when none did.
-  public func rows(of table: String) -> Rows? { changed[table] }
+  package func rows(of table: String) -> Rows? { changed[table] }
 
   /// Adds what a later commit has changed.
-  public mutating func add(_ later: SQLiteChanges) {
+  package mutating func add(_ later: SQLiteChanges) {
     for (table, rows) in later.changed {
       if case .numbers(let new) = rows, case .numbers(let known)? = changed[table],
         known.count + new.count <= Self.rowLimit

@@ -2,11 +2,11 @@ internal import CSQLite
 
 extension SQLiteConnection {
   /// The progress of a backup.
-  public struct BackupProgress: Sendable, Hashable {
+  package struct BackupProgress: Sendable, Hashable {
     /// Pages still to copy.
-    public let remaining: Int
+    package let remaining: Int
     /// Pages in all.
-    public let total: Int
+    package let total: Int
   }
 
   /// Copies the current database to a file. Other connections can read meanwhile and, in WAL mode, write.
@@ -19,7 +19,7 @@ extension SQLiteConnection {
   ///   - progress: called after each step. Its error ends the backup and is rethrown.
   /// - Throws: `.busy` if this connection has written in an open transaction, or the file stays locked; `.full`, `.ioError`, `.cantOpen`
   ///   and others of the new file, which is then unusable; errors of `progress`.
-  public func backup(
+  package func backup(
     to path: String, pagesPerStep: Int = 1024, progress: (BackupProgress) throws -> Void = { _ in }
   ) throws {
     guard !isInTransaction else { return try copy(to: path, pagesPerStep, progress) }

@@ -18,7 +18,7 @@ extension SQLiteConnection {
   ///   - sql: exactly one statement; it stays prepared.
   ///   - values: one for each parameter.
   /// - body: reads the columns of the current row. Its error ends the reading and is rethrown.
-  public func forEachRow(
+  package func forEachRow(
     _ sql: String, _ values: [SQLiteValue] = [], _ body: (Statement) throws -> Void
   ) throws {
     let statement = try bound(sql, values)

@@ -1,9 +1,9 @@
 internal import CSQLite
-public import HoldfastCore
+package import HoldfastCore
 
 extension SQLiteConnection {
   /// When a transaction takes SQLite's locks.
-  public enum TransactionKind: Sendable, Hashable {
+  package enum TransactionKind: Sendable, Hashable {
     /// At the first read and the first write. A write fails immediately with `.busySnapshot` if another connection has written since the
     /// first read.
     case deferred
@@ -12,14 +12,14 @@ extension SQLiteConnection {
   }
 
   /// Whether a transaction is open.
-  public var isInTransaction: Bool { sqlite3_get_autocommit(database) == 0 }
+  package var isInTransaction: Bool { sqlite3_get_autocommit(database) == 0 }
 
   /// Checks that the open files are still at their paths: the database, its write-ahead log and the log's index. The log and its index are
   /// compared with those of the first call.
   ///
   /// Call it first after the connection has read, because SQLite creates the log then.
   /// - Throws: `SQLiteError` with `.readOnlyMoved`: writes go to a file without a path.
-  public func checkPlace() throws(SQLiteError) {
+  package func checkPlace() throws(SQLiteError) {
     var hasMoved: Int32 = 0
     sqlite3_file_control(database, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
     let log = currentLog
@@ -34,7 +34,7 @@ extension SQLiteConnection {
   }
 
   /// Whether the open write-ahead log was deleted and not replaced, so that only this connection has it.
-  public var isLogGone: Bool { logIdentity.first != currentLog.first && currentLog.first == .some(nil) }
+  package var isLogGone: Bool { logIdentity.first != currentLog.first && currentLog.first == .some(nil) }
 
   private var currentLog: [FileIdentity?] {
     let path = sqlite3_db_filename(database, "main").map { String(cString: $0) } ?? ""
@@ -44,7 +44,7 @@ extension SQLiteConnection {
   /// Checks the deferred foreign keys now.
   ///
   /// - Throws: `SQLiteError` with `.constraintForeignKey`, as the commit would.
-  public func checkForeignKeys() throws(SQLiteError) {
+  package func checkForeignKeys() throws(SQLiteError) {
     var (open, highest): (Int32, Int32) = (0, 0)
     sqlite3_db_status(database, SQLITE_DBSTATUS_DEFERRED_FKS, &open, &highest, 0)
     if open != 0 { throw SQLiteError(.constraintForeignKey, "FOREIGN KEY constraint failed", statement: nil) }
@@ -59,7 +59,7 @@ extension SQLiteConnection {
   /// - Returns: the result of `body`, after the commit.
   /// - Throws: the error of `body`; `.busy` if the lock is not available; `.error` inside another transaction; `.constraintForeignKey`,
   ///   `.full`, `.ioError` and others if the commit fails.
-  public func transaction<T>(_ kind: TransactionKind = .immediate, _ body: () throws -> T) throws -> T {
+  package func transaction<T>(_ kind: TransactionKind = .immediate, _ body: () throws -> T) throws -> T {
     try run(kind == .immediate ? "BEGIN IMMEDIATE" : "BEGIN DEFERRED")
     do {
       let result = try body()
@@ -80,7 +80,7 @@ extension SQLiteConnection {
   ///   - body: the work of the savepoint.
   /// - Returns: the result of `body`.
   /// - Throws: the error of `body`; `SQLiteError` if the savepoint can't be created or, if outermost, not committed.
-  public func savepoint<T>(_ name: String = "holdfast", _ body: () throws -> T) throws -> T {
+  package func savepoint<T>(_ name: String = "holdfast", _ body: () throws -> T) throws -> T {
     let parts = name.split(separator: "\"", omittingEmptySubsequences: false)
     let quoted = "\"" + parts.joined(separator: "\"\"") + "\""
     let isOutermost = !isInTransaction
@@ -115,18 +115,18 @@ extension SQLiteConnection {
 
 extension SQLiteConnection {
   /// The number of rows that the last finished INSERT, UPDATE or DELETE changed, without those changed by triggers.
-  public var changes: Int { Int(sqlite3_changes(database)) }
+  package var changes: Int { Int(sqlite3_changes(database)) }
 
   /// The number of rows changed since the connection was opened, including triggers; wraps at 32 bits.
-  public var totalChanges: Int { Int(sqlite3_total_changes(database)) }
+  package var totalChanges: Int { Int(sqlite3_total_changes(database)) }
 
   /// The rowid of the last row inserted into a table that has rowids, 0 before the first.
-  public var lastInsertRowID: Int64 { sqlite3_last_insert_rowid(database) }
+  package var lastInsertRowID: Int64 { sqlite3_last_insert_rowid(database) }
 
   /// A number that changes when another connection, of any process, commits. This connection's commits do not change it.
   ///
   /// - Throws: `SQLiteError` if the file can't be read. Source: <https://www.sqlite.org/pragma.html#pragma_data_version>.
-  public var dataVersion: Int64 {
+  package var dataVersion: Int64 {
     get throws(SQLiteError) { try value("PRAGMA data_version")?.integer ?? 0 }
   }
 
@@ -137,19 +137,19 @@ extension SQLiteConnection {
   /// statement inside a transaction, or a trigger that decided otherwise on a WITHOUT ROWID table. A missing name is not possible. A
   /// virtual table is reported by its shadow tables.
   /// - Parameter handler: replaces the previous one; nil stops observing. Changes of the currently open transaction are not reported.
-  public func onChange(_ handler: ((TextSet) -> Void)?) {
+  package func onChange(_ handler: ((TextSet) -> Void)?) {
     observation.observe(database, handler.map { handler in { handler($0.tables) } })
   }
 
   /// The same as `onChange`, with the row numbers of the rows as far as SQLite names them.
   ///
   /// - Parameter handler: replaces the one before, also of `onChange`.
-  public func onCommit(_ handler: ((SQLiteChanges) -> Void)?) { observation.observe(database, handler) }
+  package func onCommit(_ handler: ((SQLiteChanges) -> Void)?) { observation.observe(database, handler) }
 
   /// Runs `body` and finds the tables that its statements read, also through views and subqueries.
   ///
   /// - Parameter body: what to do; statements that it only prepares do not count.
-  public func collectingTables<Result>(
+  package func collectingTables<Result>(
     _ body: () throws -> Result
   ) rethrows -> (result: Result, tables: TextSet) {
     try observation.collectReads(body)
@@ -159,7 +159,7 @@ extension SQLiteConnection {
   ///
   /// - Parameter sql: the text; its first statement is prepared, not run.
   /// - Throws: `.error` if the SQL is wrong.
-  public func tablesRead(by sql: String) throws(SQLiteError) -> TextSet {
+  package func tablesRead(by sql: String) throws(SQLiteError) -> TextSet {
     let database = database
     var prepared: OpaquePointer?
     let outcome = observation.collect { sqlite3_prepare_v2(database, sql, -1, &prepared, nil) }
@@ -173,7 +173,7 @@ extension SQLiteConnection {
 
 extension SQLiteConnection {
   /// The commit that the database has reached; nil without a write-ahead log, and while a commit is just being made.
-  public var commitState: CommitState? {
+  package var commitState: CommitState? {
     if logIndex == nil { logIndex = holdfast_log_index(database) }
     guard let logIndex else { return nil }
     var header = SIMD8<UInt64>.zero

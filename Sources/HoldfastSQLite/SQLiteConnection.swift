@@ -8,7 +8,7 @@ import HoldfastCore
 /// closed connection is a programmer's error and traps.
 public final class SQLiteConnection {
   /// The permitted access to the file.
-  public enum Access: Sendable, Hashable {
+  package enum Access: Sendable, Hashable {
     /// Read and write; create a missing file.
     case readWriteCreate
     /// Read and write an existing file.
@@ -26,7 +26,7 @@ public final class SQLiteConnection {
   var logIndex: UnsafeRawPointer?
 
   /// Interrupts this connection's statements from any thread.
-  public let interrupter: Interrupter
+  package let interrupter: Interrupter
 
   /// The maximum number of cached statements. Beyond it the cache is cleared, because only generated SQL has so many texts.
   private static let cacheLimit = 256
@@ -42,7 +42,7 @@ public final class SQLiteConnection {
   ///   - busyTimeout: how long a statement waits for another connection's lock before it throws `.busy`; to
   ///     the millisecond, from 0 to 24 days; 5 seconds unless given.
   /// - Throws: `.cantOpen` when the file is missing or out of reach, `.outOfMemory`.
-  public init(
+  package init(
     path: String, access: Access = .readWriteCreate, busyTimeout: Duration = .seconds(5)
   ) throws(SQLiteError) {
     let mode =
@@ -74,7 +74,7 @@ public final class SQLiteConnection {
 
   /// Closes the connection and its cached statements. An open transaction is rolled back. Statements that a caller still holds fail when
   /// stepped, and keep the file open until they are released. A second call does nothing.
-  public func close() {
+  package func close() {
     guard let handle else { return }
     self.handle = nil
     logIndex = nil
@@ -100,7 +100,7 @@ public final class SQLiteConnection {
   /// - Parameter sql: exactly one statement; pass values as parameters, not in the text.
   /// - Throws: `.error` if the SQL is wrong, `.misuse` unless it is one statement, `.notADatabase`, `.busy` and others if the schema can't
   ///   be read.
-  public func statement(_ sql: String) throws(SQLiteError) -> Statement {
+  package func statement(_ sql: String) throws(SQLiteError) -> Statement {
     if let known = statements[sql], !known.isRunning { return known }
     let prepared = try prepare(sql)
     if statements[sql] == nil {
@@ -168,34 +168,34 @@ public final class SQLiteConnection {
 
 extension SQLiteConnection {
   /// A runtime limit of one connection. Source: <https://www.sqlite.org/c3ref/limit.html>.
-  public struct Limit: Sendable, Hashable {
+  package struct Limit: Sendable, Hashable {
     fileprivate let number: Int32
 
     /// The maximum size of a text, blob or row in bytes.
-    public static let valueLength = Limit(number: SQLITE_LIMIT_LENGTH)
+    package static let valueLength = Limit(number: SQLITE_LIMIT_LENGTH)
     /// The maximum length of a statement in bytes.
-    public static let statementLength = Limit(number: SQLITE_LIMIT_SQL_LENGTH)
+    package static let statementLength = Limit(number: SQLITE_LIMIT_SQL_LENGTH)
     /// The maximum number of columns of a table, index or result.
-    public static let columns = Limit(number: SQLITE_LIMIT_COLUMN)
+    package static let columns = Limit(number: SQLITE_LIMIT_COLUMN)
     /// The maximum parameter number.
-    public static let parameters = Limit(number: SQLITE_LIMIT_VARIABLE_NUMBER)
+    package static let parameters = Limit(number: SQLITE_LIMIT_VARIABLE_NUMBER)
     /// The maximum depth of an expression.
-    public static let expressionDepth = Limit(number: SQLITE_LIMIT_EXPR_DEPTH)
+    package static let expressionDepth = Limit(number: SQLITE_LIMIT_EXPR_DEPTH)
     /// The maximum recursion depth of triggers.
-    public static let triggerDepth = Limit(number: SQLITE_LIMIT_TRIGGER_DEPTH)
+    package static let triggerDepth = Limit(number: SQLITE_LIMIT_TRIGGER_DEPTH)
     /// The maximum number of attached databases.
-    public static let attached = Limit(number: SQLITE_LIMIT_ATTACHED)
+    package static let attached = Limit(number: SQLITE_LIMIT_ATTACHED)
   }
 
   /// The current limit.
-  public func limit(_ limit: Limit) -> Int { Int(sqlite3_limit(database, limit.number, -1)) }
+  package func limit(_ limit: Limit) -> Int { Int(sqlite3_limit(database, limit.number, -1)) }
 
   /// Sets a bound; one above what SQLite was built for is brought down to that.
   ///
   /// - Parameters:
   ///   - limit: which bound.
   ///   - value: the new bound, 0 or more.
-  public func setLimit(_ limit: Limit, to value: Int) {
+  package func setLimit(_ limit: Limit, to value: Int) {
     sqlite3_limit(database, limit.number, Int32(clamping: max(value, 0)))
   }
 }
@@ -204,7 +204,7 @@ extension SQLiteConnection {
   /// Runs `body`. Its statements fail with `.interrupt` soon after `isOver` returns true.
   ///
   /// `isOver` is called about once per millisecond of work, on this thread. Source: <https://www.sqlite.org/c3ref/progress_handler.html>.
-  public func run<Result>(
+  package func run<Result>(
     until isOver: () -> Bool, _ body: () throws -> Result
   ) rethrows -> Result {
     try withoutActuallyEscaping(isOver) { isOver in
@@ -237,7 +237,7 @@ private func askQuestion(_ context: UnsafeMutableRawPointer?) -> Int32 {
 /// Source: <https://www.sqlite.org/c3ref/wal_hook.html>, <https://www.sqlite.org/wal.html#ckpt>.
 extension SQLiteConnection {
   /// Disables automatic checkpoints on this connection. The caller runs `checkpoint()` instead.
-  public func deferCheckpoints() {
+  package func deferCheckpoints() {
     let context = Unmanaged.passUnretained(observation).toOpaque()
     sqlite3_wal_hook(
       database,
@@ -250,12 +250,12 @@ extension SQLiteConnection {
   }
 
   /// The number of pages in the write-ahead log after the last commit of this connection, if checkpoints are deferred.
-  public var pagesInLog: Int { observation.pagesInLog }
+  package var pagesInLog: Int { observation.pagesInLog }
 
   /// Checkpoints as many pages as possible without waiting. It does not change the durability of the data.
   ///
   /// - Throws: `.busy` if another connection is checkpointing, `.ioError`, `.full`.
-  public func checkpoint() throws(SQLiteError) {
+  package func checkpoint() throws(SQLiteError) {
     let result = sqlite3_wal_checkpoint_v2(database, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
     observation.pagesInLog = 0
     if result != SQLITE_OK { throw SQLiteError(result, of: database, statement: nil, while: .running) }
@@ -265,7 +265,7 @@ extension SQLiteConnection {
   /// power failure may lose.
   ///
   /// - Throws: `.ioError`.
-  public func makeLogDurable() throws(SQLiteError) {
+  package func makeLogDurable() throws(SQLiteError) {
     do { try checkpoint() } catch {
       // A checkpoint syncs the log before it moves pages. If another connection is checkpointing, that one has synced it.
       if error.code.primary != .full, error.code.primary != .busy { throw error }
@@ -279,7 +279,7 @@ extension SQLiteConnection {
   ///
   /// - Parameter now: milliseconds since 1970; called on the connection's thread.
   /// - Throws: `SQLiteError` when SQLite has no memory for it.
-  public func setClock(_ now: @escaping @Sendable () -> Int64) throws(SQLiteError) {
+  package func setClock(_ now: @escaping @Sendable () -> Int64) throws(SQLiteError) {
     let clock = Unmanaged.passRetained(SQLClock(now))
     // SQLite lets go of the clock in any case.
     let result = sqlite3_create_function_v2(

@@ -57,7 +57,7 @@ extension SQLiteValue {
   }
 
   /// The storage class of this value.
-  public var kind: Kind {
+  package var kind: Kind {
     switch self {
     case .null: .null
     case .integer: .integer

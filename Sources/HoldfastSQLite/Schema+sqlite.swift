@@ -1,10 +1,10 @@
-public import HoldfastCore
+package import HoldfastCore
 
 // The SQLite representation of the schema's values and types, the same on the device and on the server.
 
 extension Value {
   /// The value that SQLite stores. No column type stores a blob, so it becomes its text. It is then refused by name, and not lost.
-  public init(_ value: SQLiteValue) {
+  package init(_ value: SQLiteValue) {
     switch value {
     case .null: self = .null
     case .integer(let number): self = .integer(number)
@@ -17,7 +17,7 @@ extension Value {
 
 extension SQLiteValue {
   /// The value in SQLite's representation.
-  public init(_ value: Value) {
+  package init(_ value: Value) {
     switch value {
     case .null: self = .null
     case .integer(let number): self = .integer(number)
@@ -29,7 +29,7 @@ extension SQLiteValue {
 
 extension ColumnType {
   /// The column's type in CREATE TABLE.
-  public var affinity: String {
+  package var affinity: String {
     switch self {
     case .integer, .boolean: "INTEGER"
     case .real: "REAL"
@@ -40,7 +40,7 @@ extension ColumnType {
 
 extension SyncSchema.Link {
   /// The statement that creates the index for finding the children of a record.
-  public func index(in schema: SyncSchema) -> String {
+  package func index(in schema: SyncSchema) -> String {
     let (table, column) = (schema.tables[table].name, schema.tables[table].columns[column].name)
     return "CREATE INDEX \"holdfast_\(table)_of_\(column)\" ON \"\(table)\" (\"\(column)\");\n"
   }
@@ -53,7 +53,7 @@ extension Statement {
   ///   - value: what is bound.
   ///   - index: the parameter's number, from 1.
   /// - Throws: `.range`, `.misuse` while the statement runs, `.tooBig`.
-  public func bind(_ value: Value, at index: Int) throws(SQLiteError) {
+  package func bind(_ value: Value, at index: Int) throws(SQLiteError) {
     switch value {
     case .null: try bindNull(at: index)
     case .integer(let number): try bind(number, at: index)
@@ -65,7 +65,7 @@ extension Statement {
   /// A column of the row as a value of the schema.
   ///
   /// - Parameter index: the column's number, from 0.
-  public func columnValue(_ index: Int) -> Value {
+  package func columnValue(_ index: Int) -> Value {
     switch columnKind(index) {
     case .null: .null
     case .integer: .integer(integer(index))

@@ -9,7 +9,7 @@ extension Statement {
   ///   - value: what is bound.
   ///   - index: the parameter's number, from 1.
   /// - Throws: `.range`, `.misuse` while the statement runs, `.tooBig`.
-  public func bind(_ value: SQLiteValue, at index: Int) throws(SQLiteError) {
+  package func bind(_ value: SQLiteValue, at index: Int) throws(SQLiteError) {
     switch value {
     case .null: try bindNull(at: index)
     case .integer(let value): try bind(value, at: index)
@@ -29,7 +29,7 @@ extension Statement {
   ///   - value: what is bound.
   ///   - index: the parameter's number, from 1.
   /// - Throws: `.range`, `.misuse` while the statement runs.
-  public func bind(_ value: Int64, at index: Int) throws(SQLiteError) {
+  package func bind(_ value: Int64, at index: Int) throws(SQLiteError) {
     try check(sqlite3_bind_int64(handle, Int32(clamping: index), value))
   }
 
@@ -39,7 +39,7 @@ extension Statement {
   ///   - value: what is bound.
   ///   - index: the parameter's number, from 1.
   /// - Throws: `.range`, `.misuse` while the statement runs.
-  public func bind(_ value: Int, at index: Int) throws(SQLiteError) {
+  package func bind(_ value: Int, at index: Int) throws(SQLiteError) {
     try bind(Int64(value), at: index)
   }
 
@@ -49,7 +49,7 @@ extension Statement {
   ///   - value: what is bound.
   ///   - index: the parameter's number, from 1.
   /// - Throws: `.range`, `.misuse` while the statement runs.
-  public func bind(_ value: Double, at index: Int) throws(SQLiteError) {
+  package func bind(_ value: Double, at index: Int) throws(SQLiteError) {
     try check(sqlite3_bind_double(handle, Int32(clamping: index), value))
   }
 
@@ -59,7 +59,7 @@ extension Statement {
   ///   - value: what is bound.
   ///   - index: the parameter's number, from 1.
   /// - Throws: `.range`, `.misuse` while the statement runs, `.tooBig`.
-  public func bind(_ value: String, at index: Int) throws(SQLiteError) {
+  package func bind(_ value: String, at index: Int) throws(SQLiteError) {
     var value = value
     try check(
       value.withUTF8 {
@@ -73,7 +73,7 @@ extension Statement {
   ///   - text: what is bound.
   ///   - index: the parameter's number, from 1.
   /// - Throws: `.range`, `.misuse` while the statement runs, `.tooBig`.
-  public func bind(text: UnsafeBufferPointer<UInt8>, at index: Int) throws(SQLiteError) {
+  package func bind(text: UnsafeBufferPointer<UInt8>, at index: Int) throws(SQLiteError) {
     try check(holdfast_bind_text(handle, Int32(clamping: index), text.baseAddress, UInt64(text.count)))
   }
 
@@ -84,7 +84,7 @@ extension Statement {
   ///     or cleared, or until the statement will not be stepped again.
   ///   - index: the parameter's number, from 1.
   /// - Throws: `.range`, `.misuse` while the statement runs, `.tooBig`.
-  public func bind(staticText: UnsafeBufferPointer<UInt8>, at index: Int) throws(SQLiteError) {
+  package func bind(staticText: UnsafeBufferPointer<UInt8>, at index: Int) throws(SQLiteError) {
     try check(
       holdfast_bind_text_static(
         handle, Int32(clamping: index), staticText.baseAddress, UInt64(staticText.count)))
@@ -96,7 +96,7 @@ extension Statement {
   ///   - blob: what is bound.
   ///   - index: the parameter's number, from 1.
   /// - Throws: `.range`, `.misuse` while the statement runs, `.tooBig`.
-  public func bind(blob: UnsafeRawBufferPointer, at index: Int) throws(SQLiteError) {
+  package func bind(blob: UnsafeRawBufferPointer, at index: Int) throws(SQLiteError) {
     try check(holdfast_bind_blob(handle, Int32(clamping: index), blob.baseAddress, UInt64(blob.count)))
   }
 
@@ -104,7 +104,7 @@ extension Statement {
   ///
   /// - Parameter index: the parameter's number, from 1.
   /// - Throws: `.range`, `.misuse` while the statement runs.
-  public func bindNull(at index: Int) throws(SQLiteError) {
+  package func bindNull(at index: Int) throws(SQLiteError) {
     try check(sqlite3_bind_null(handle, Int32(clamping: index)))
   }
 
@@ -112,7 +112,7 @@ extension Statement {
   ///
   /// - Parameter values: one for each parameter.
   /// - Throws: `.range` if the count is wrong; `.misuse` while the statement runs; `.tooBig`.
-  public func bind(_ values: [SQLiteValue]) throws(SQLiteError) {
+  package func bind(_ values: [SQLiteValue]) throws(SQLiteError) {
     guard values.count == parameterCount else {
       throw SQLiteError(
         .range, "\(values.count) values for \(parameterCount) parameters", statement: sql)

@@ -4,15 +4,15 @@ internal import CSQLite
 // `reset()`. A number past the last column, or reading without a row, gives NULL (0, "", no bytes).
 extension Statement {
   /// The number of columns of a row; 0 for a statement that returns none.
-  public var columnCount: Int { Int(sqlite3_column_count(handle)) }
+  package var columnCount: Int { Int(sqlite3_column_count(handle)) }
 
   /// The name of a column, from 0: its AS name, if it has one.
-  public func columnName(_ index: Int) -> String {
+  package func columnName(_ index: Int) -> String {
     sqlite3_column_name(handle, Int32(clamping: index)).map { String(cString: $0) } ?? ""
   }
 
   /// The storage class of a column's value, from 0. Call it before the value is read as another type.
-  public func columnKind(_ index: Int) -> SQLiteValue.Kind {
+  package func columnKind(_ index: Int) -> SQLiteValue.Kind {
     switch sqlite3_column_type(handle, Int32(clamping: index)) {
     case SQLITE_INTEGER: .integer
     case SQLITE_FLOAT: .real
@@ -23,24 +23,24 @@ extension Statement {
   }
 
   /// Whether a column, from 0, is NULL.
-  public func isNull(_ index: Int) -> Bool {
+  package func isNull(_ index: Int) -> Bool {
     sqlite3_column_type(handle, Int32(clamping: index)) == SQLITE_NULL
   }
 
   /// A column, from 0, as an integer; converted as SQLite's CAST does, NULL is 0.
-  public func integer(_ index: Int) -> Int64 { sqlite3_column_int64(handle, Int32(clamping: index)) }
+  package func integer(_ index: Int) -> Int64 { sqlite3_column_int64(handle, Int32(clamping: index)) }
 
   /// A column, from 0, as a floating point number; converted as SQLite's CAST does, NULL is 0.
-  public func real(_ index: Int) -> Double { sqlite3_column_double(handle, Int32(clamping: index)) }
+  package func real(_ index: Int) -> Double { sqlite3_column_double(handle, Int32(clamping: index)) }
 
   /// A column, from 0, as text; NULL is empty. Bytes that are not UTF-8 are replaced by U+FFFD.
-  public func text(_ index: Int) -> String { String(decoding: textBytes(index), as: UTF8.self) }
+  package func text(_ index: Int) -> String { String(decoding: textBytes(index), as: UTF8.self) }
 
   /// A column, from 0, as bytes; NULL is empty.
-  public func blob(_ index: Int) -> [UInt8] { withBlob(index) { [UInt8]($0) } }
+  package func blob(_ index: Int) -> [UInt8] { withBlob(index) { [UInt8]($0) } }
 
   /// A column, from 0, in its own storage class. A text with invalid UTF-8 is returned as its bytes, so that nothing is lost.
-  public func value(_ index: Int) -> SQLiteValue {
+  package func value(_ index: Int) -> SQLiteValue {
     switch columnKind(index) {
     case .null: .null
     case .integer: .integer(integer(index))
@@ -62,7 +62,7 @@ extension Statement {
   }
 
   /// Every column of the row, in order.
-  public var values: [SQLiteValue] { (0..<columnCount).map { value($0) } }
+  package var values: [SQLiteValue] { (0..<columnCount).map { value($0) } }
 
   /// Lends the UTF-8 bytes of a text column, from 0, without copying them.
   ///
@@ -71,7 +71,7 @@ extension Statement {
   ///   - body: gets the bytes, which are valid only while it runs, and which nobody has checked to be
   ///     UTF-8. It must not step, reset or read the same column as another kind.
   @inlinable
-  public func withText<T, E: Error>(
+  package func withText<T, E: Error>(
     _ index: Int, _ body: (UnsafeBufferPointer<UInt8>) throws(E) -> T
   ) throws(E) -> T {
     try body(textBytes(index))
@@ -84,7 +84,7 @@ extension Statement {
   ///   - body: gets the bytes, which are valid only while it runs. It must not step, reset or read
   ///     the same column as another kind.
   @inlinable
-  public func withBlob<T, E: Error>(
+  package func withBlob<T, E: Error>(
     _ index: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> T
   ) throws(E) -> T {
     try body(blobBytes(index))

@@ -6,7 +6,7 @@ import HoldfastCore
 /// It belongs to its connection's thread. `step()` resets the statement after the last row and on a failure, so a loop needs only `bind`
 /// and `step`. Bindings stay until they are replaced or cleared. Call `reset()` when you leave before the last row: until then the
 /// statement keeps a read transaction open.
-public final class Statement {
+package final class Statement {
   let handle: OpaquePointer
   let database: OpaquePointer
   private let observation: Observation
@@ -23,7 +23,7 @@ public final class Statement {
   private var totalChangesBefore: Int32 = 0
 
   /// Whether the statement has started, and has neither ended nor been reset.
-  public private(set) var isRunning = false
+  package private(set) var isRunning = false
 
   init(
     _ handle: OpaquePointer, of database: OpaquePointer, _ observation: Observation, read: TextSet,
@@ -40,13 +40,13 @@ public final class Statement {
   deinit { sqlite3_finalize(handle) }
 
   /// The statement's text, with its placeholders.
-  public var sql: String { sqlite3_sql(handle).map { String(cString: $0) } ?? "" }
+  package var sql: String { sqlite3_sql(handle).map { String(cString: $0) } ?? "" }
 
   /// Whether the statement changes nothing in the database.
-  public var isReadOnly: Bool { sqlite3_stmt_readonly(handle) != 0 }
+  package var isReadOnly: Bool { sqlite3_stmt_readonly(handle) != 0 }
 
   /// The highest parameter number; 0 if there are none.
-  public var parameterCount: Int { Int(sqlite3_bind_parameter_count(handle)) }
+  package var parameterCount: Int { Int(sqlite3_bind_parameter_count(handle)) }
 
   /// The tables that the statement reads, also through views, triggers and subqueries; not SQLite's own.
   private(set) lazy var tablesRead = database.tables(among: named)
@@ -57,7 +57,7 @@ public final class Statement {
   ///   reset.
   /// - Throws: `SQLiteError`, any code; the statement has been reset.
   @discardableResult
-  public func step() throws(SQLiteError) -> Bool {
+  package func step() throws(SQLiteError) -> Bool {
     if !isRunning {
       guard !observation.isClosed else {
         throw SQLiteError(.misuse, "The connection has been closed.", statement: sql)
@@ -83,7 +83,7 @@ public final class Statement {
   /// Steps to the end, skipping any rows.
   ///
   /// - Throws: `SQLiteError`, any code; the statement has been reset.
-  public func run() throws(SQLiteError) {
+  package func run() throws(SQLiteError) {
     while try step() {}
   }
 
@@ -91,12 +91,12 @@ public final class Statement {
   ///
   /// A write with RETURNING outside a transaction commits only when it is stepped to its end, so that a failed commit can be thrown. To
   /// skip its remaining rows, use `run()`, not `reset()`.
-  public func reset() {
+  package func reset() {
     if isRunning { end() }
   }
 
   /// Sets every parameter to NULL and releases bound bytes.
-  public func clearBindings() { sqlite3_clear_bindings(handle) }
+  package func clearBindings() { sqlite3_clear_bindings(handle) }
 
   /// Resets the statement, then reports changed and committed tables.
   private func end() {

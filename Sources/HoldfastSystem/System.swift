@@ -23,9 +23,9 @@
   }
 #endif
 
-/// The lock of `Guarded`.
+/// The lock of `Locked`.
 ///
-/// @unchecked Sendable: what the pointer leads to is made to be used by many threads.
+/// @unchecked Sendable: the pointer is constant, and its target is designed for concurrent use.
 final class SystemLock: @unchecked Sendable {
   #if canImport(Darwin)
     private let raw = os_unfair_lock_t.allocate(capacity: 1)
@@ -263,7 +263,7 @@ final class SystemLock: @unchecked Sendable {
 
   /// Tells of each write to a file, and of its end.
   package final class FileNotifier: Sendable {
-    private let source: Guarded<any DispatchSourceFileSystemObject>
+    private let source: Locked<any DispatchSourceFileSystemObject>
 
     /// Begins to watch; nil when there is no such file.
     ///
@@ -273,10 +273,10 @@ final class SystemLock: @unchecked Sendable {
       if descriptor < 0 { return nil }
       let source = DispatchSource.makeFileSystemObjectSource(
         fileDescriptor: descriptor, eventMask: [.write, .extend, .delete, .rename, .attrib], queue: queue)
-      self.source = Guarded(source)
       source.setEventHandler { tell() }
       source.setCancelHandler { systemClose(descriptor) }
       source.activate()
+      self.source = Locked(source)
     }
 
     /// Ends to watch.

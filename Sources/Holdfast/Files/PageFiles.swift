@@ -48,7 +48,7 @@ struct PageFiles: PageStorage {
 
 /// Pages in memory, of a store that is there itself.
 final class MemoryPages: PageStorage {
-  private let pages = Guarded<TextMap<[UInt8]>>([:])
+  private let pages = Locked<TextMap<[UInt8]>>([:])
 
   func save(_ bytes: UnsafeBufferPointer<UInt8>, name: String) {
     let bytes = [UInt8](bytes)

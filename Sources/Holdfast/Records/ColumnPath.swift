@@ -6,7 +6,7 @@ import HoldfastSystem
 /// Swift says nothing of the coding key of a property. So the type decodes itself from made-up values, once for each key with another value under it alone:
 /// the key under which the property differs is its column.
 enum ColumnPath {
-  private static let known = Guarded<[AnyKeyPath: String]>([:])
+  private static let known = Locked<[AnyKeyPath: String]>([:])
 
   /// The name of the column.
   ///

@@ -12,7 +12,7 @@ final class ChangeHub: Sendable {
     var next = 0
     var listeners: [Int: Listener] = [:]
   }
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   /// Announces a commit; nil stands for any table, as when another process wrote.
   func announce(_ changes: SQLiteChanges?) {

@@ -16,7 +16,7 @@ final class DatabaseQueue: @unchecked Sendable {
   private let makeDatabase: @Sendable () throws -> LocalDatabase
   private var state: State
   /// Stops what the open connection runs.
-  private let interrupter: Guarded<Interrupter?>
+  private let interrupter: Locked<Interrupter?>
   /// Whether the database goes with its connection.
   private let isInMemory: Bool
 
@@ -27,7 +27,7 @@ final class DatabaseQueue: @unchecked Sendable {
     self.isInMemory = isInMemory
     let database = try open()
     state = .open(database)
-    interrupter = Guarded(database.connection.interrupter)
+    interrupter = Locked(database.connection.interrupter)
   }
 
   /// Runs `body`, which may throw, on the queue.

@@ -26,7 +26,7 @@ final class ForeignWrites: Sendable {
 
   private let log: String?
   private let sleep: @Sendable (Duration) async throws -> Void
-  private let state: Guarded<State>
+  private let state: Locked<State>
 
   /// - Parameters:
   ///   - path: the database; nil for one in memory, which nobody else has.
@@ -34,7 +34,7 @@ final class ForeignWrites: Sendable {
   init(path: String?, version: Int64?, sleep: @escaping @Sendable (Duration) async throws -> Void) {
     log = path.map { $0 + "-wal" }
     self.sleep = sleep
-    state = Guarded(State(version: version))
+    state = Locked(State(version: version))
   }
 
   deinit { stop() }

@@ -91,7 +91,7 @@ final class LiveReading<Value: Sendable>: @unchecked Sendable {
   private let read: LiveSource<Value>.Read
   private var tables: TextSet = []
   private var hasRun = false
-  private let state = Guarded(State())
+  private let state = Locked(State())
   private let deliver: @Sendable (Result<Value, any Error>) -> Void
 
   /// - Parameter deliver: gets each value that is new, on the reader's queue, and at last what was thrown.

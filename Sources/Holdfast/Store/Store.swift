@@ -22,7 +22,7 @@ public final class Store: Sendable {
   let changes = ChangeHub()
   let environment: StoreEnvironment
   let foreignWrites: ForeignWrites
-  private let turn = Guarded(0)
+  private let turn = Locked(0)
   private let suspension = Suspension()
   /// What became of the seed.
   public let seeding: Seeding

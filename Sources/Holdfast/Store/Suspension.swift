@@ -6,7 +6,7 @@ final class Suspension: Sendable {
     var isOn = false
     var waiters: [CheckedContinuation<Void, Never>] = []
   }
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   deinit { end() }
 

@@ -5,7 +5,7 @@ import HoldfastSystem
 ///
 /// Who asks before the other thread has begun makes it himself: nothing ever waits for a thread to be free.
 final class Ahead<Value: Sendable>: Sendable {
-  private let result = Guarded<Result<Value, any Error>?>(nil)
+  private let result = Locked<Result<Value, any Error>?>(nil)
   private let make: @Sendable () throws -> Value
 
   /// Begins to make a result.

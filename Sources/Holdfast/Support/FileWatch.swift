@@ -44,17 +44,19 @@ import HoldfastSystem
       var watchers: [Int32: [Int: @Sendable () -> Void]] = [:]
     }
     private let notifier: FileNotifier
-    private let source: Guarded<any DispatchSourceRead>
-    private let state = Guarded(State())
+    private let source: Locked<any DispatchSourceRead>
+    private let state = Locked(State())
 
     private init?() {
       guard let notifier = FileNotifier() else { return nil }
       self.notifier = notifier
-      let source = DispatchSource.makeReadSource(
-        fileDescriptor: notifier.descriptor, queue: DispatchQueue(label: "holdfast.files"))
-      self.source = Guarded(source)
-      source.setEventHandler { [weak self] in self?.read() }
-      source.activate()
+      source = Locked(
+        DispatchSource.makeReadSource(
+          fileDescriptor: notifier.descriptor, queue: DispatchQueue(label: "holdfast.files")))
+      source.withLock { source in
+        source.setEventHandler { [weak self] in self?.read() }
+        source.activate()
+      }
     }
 
     func add(_ path: String, _ tell: @escaping @Sendable () -> Void) -> (Int32, Int)? {

@@ -83,7 +83,7 @@ private final class StatusBoard: Sendable {
     var counts: SyncCounts?
     var last: SyncStatus?
   }
-  private let state = Guarded(State())
+  private let state = Locked(State())
   private let tell: @Sendable (SyncStatus) -> Void
 
   init(_ tell: @escaping @Sendable (SyncStatus) -> Void) { self.tell = tell }

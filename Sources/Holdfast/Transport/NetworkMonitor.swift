@@ -39,7 +39,7 @@ public struct SystemNetworkMonitor: NetworkMonitor {
         guard let notifier = NetworkNotifier() else { return }
         let source = DispatchSource.makeReadSource(
           fileDescriptor: notifier.descriptor, queue: DispatchQueue(label: "holdfast.network"))
-        let addresses = Guarded(NetworkNotifier.addresses())
+        let addresses = Locked(NetworkNotifier.addresses())
         continuation.yield(addresses.withLock { !$0.isEmpty })
         source.setEventHandler {
           notifier.drain()
@@ -51,9 +51,9 @@ public struct SystemNetworkMonitor: NetworkMonitor {
           if isNew { continuation.yield(!now.isEmpty) }
         }
         source.setCancelHandler { notifier.close() }
-        let running = Guarded(source)
-        continuation.onTermination = { _ in running.withLock { $0.cancel() } }
         source.activate()
+        let running = Locked(source)
+        continuation.onTermination = { _ in running.withLock { $0.cancel() } }
       #endif
     }
   }

@@ -1,10 +1,10 @@
 import Holdfast
-import Synchronization
+import HoldfastSystem
 
 /// A way to a server that keeps the answers, and gives them to another device again: what a device does by itself is measured so.
 final class RecordingTransport: Transport {
   private let way: HTTPTransport
-  private let kept = Mutex<[TransportAnswer]>([])
+  private let kept = Locked<[TransportAnswer]>([])
 
   init(_ way: HTTPTransport) { self.way = way }
 
@@ -19,9 +19,9 @@ final class RecordingTransport: Transport {
 
 /// Gives answers in their order, whatever is asked.
 final class ReplayTransport: Transport {
-  private let left: Mutex<[TransportAnswer]>
+  private let left: Locked<[TransportAnswer]>
 
-  init(_ answers: [TransportAnswer]) { left = Mutex(answers.reversed()) }
+  init(_ answers: [TransportAnswer]) { left = Locked(answers.reversed()) }
 
   func send(_ request: TransportRequest) async throws -> TransportAnswer {
     guard let answer = left.withLock({ $0.popLast() }) else {

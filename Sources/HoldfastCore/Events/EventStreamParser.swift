@@ -2,19 +2,19 @@
 ///
 /// Source: the HTML standard, section 9.2.6, "Interpreting an event stream". Lines and events have a size limit. Invalid UTF-8 becomes
 /// U+FFFD.
-public struct EventStreamParser: Sendable {
+package struct EventStreamParser: Sendable {
   /// A line or an event exceeds its limit.
-  public struct TooLong: Error, Sendable, Hashable {}
+  package struct TooLong: Error, Sendable, Hashable {}
 
   /// The maximum length of a line in bytes: 64 KiB.
-  public static let lineLimit = 64 << 10
+  package static let lineLimit = 64 << 10
   /// The maximum data of one event in bytes: 1 MiB.
-  public static let dataLimit = 1 << 20
+  package static let dataLimit = 1 << 20
 
   /// The id to send as Last-Event-ID: that of the last complete block, or of an earlier one if it had none.
-  public private(set) var lastEventID = ""
+  package private(set) var lastEventID = ""
   /// The last reconnection time in milliseconds; nil if the stream sent none.
-  public private(set) var retryMilliseconds: Int?
+  package private(set) var retryMilliseconds: Int?
 
   private var line: [UInt8] = []
   /// Whether the last byte was a carriage return. A line feed after it belongs to the same line end.
@@ -27,7 +27,7 @@ public struct EventStreamParser: Sendable {
   /// Creates a parser at the beginning of a stream.
   ///
   /// - Parameter lastEventID: the Last-Event-ID of the request.
-  public init(lastEventID: String = "") {
+  package init(lastEventID: String = "") {
     self.lastEventID = lastEventID
     id = lastEventID
   }
@@ -36,7 +36,7 @@ public struct EventStreamParser: Sendable {
   ///
   /// - Returns: the events completed by these bytes.
   /// - Throws: `TooLong`; the parser is unusable afterwards.
-  public mutating func receive(_ bytes: some Sequence<UInt8>) throws(TooLong) -> [ServerSentEvent] {
+  package mutating func receive(_ bytes: some Sequence<UInt8>) throws(TooLong) -> [ServerSentEvent] {
     var events: [ServerSentEvent] = []
     for byte in bytes {
       let isSecondHalf = isAfterReturn && byte == UInt8(ascii: "\n")

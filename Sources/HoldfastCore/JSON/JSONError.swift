@@ -51,7 +51,7 @@ public struct JSONError: Error, Hashable, Sendable {
   /// The offset of the offending byte, from 0.
   public let offset: Int
   /// The expected kind of value, if the code is `typeMismatch`.
-  public let expected: JSONKind?
+  package let expected: JSONKind?
 
   init(_ code: Code, offset: Int, expected: JSONKind? = nil) {
     self.code = code

@@ -1,40 +1,40 @@
 /// The name of a member during parsing. It compares with known names without allocation.
 ///
 /// Valid until the `JSONReader.read` that created it returns. Use `string` to keep it longer.
-public struct JSONKey {
+package struct JSONKey {
   let start: UnsafePointer<UInt8>
   let count: Int
 
   /// The name's UTF-8 bytes with escapes resolved, valid during the lifetime of the key.
-  public var bytes: UnsafeBufferPointer<UInt8> {
+  package var bytes: UnsafeBufferPointer<UInt8> {
     UnsafeBufferPointer(start: start, count: count)
   }
 
   /// A copy of the name.
-  public var string: String {
+  package var string: String {
     String(decoding: bytes, as: UTF8.self)
   }
 
   /// Whether the name's bytes are those of `name` (no Unicode normalization, as RFC 8259 section 8.3 advises).
-  public func matches(_ name: String) -> Bool {
+  package func matches(_ name: String) -> Bool {
     var name = name
     return name.withUTF8 { matches($0) }
   }
 
   /// Whether the name's bytes are exactly `name`.
-  public func matches(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+  package func matches(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
     guard count == name.count, let other = name.baseAddress else { return count == name.count }
     return equalBytes(start, other, count)
   }
 
   /// Whether the name is `name`. Does not allocate.
-  public static func == (key: JSONKey, name: StaticString) -> Bool {
+  package static func == (key: JSONKey, name: StaticString) -> Bool {
     name.hasPointerRepresentation && key.count == name.utf8CodeUnitCount
       && equalBytes(key.start, name.utf8Start, key.count)
   }
 
   /// Supports literal cases in a `switch` over a key. Does not allocate.
-  public static func ~= (name: StaticString, key: JSONKey) -> Bool {
+  package static func ~= (name: StaticString, key: JSONKey) -> Bool {
     key == name
   }
 
@@ -56,12 +56,12 @@ public struct JSONKey {
 
 extension JSONKey: Hashable {
   /// Whether both keys have the same bytes.
-  public static func == (left: JSONKey, right: JSONKey) -> Bool {
+  package static func == (left: JSONKey, right: JSONKey) -> Bool {
     left.count == right.count && equalBytes(left.start, right.start, left.count)
   }
 
   /// Hashes the bytes with the hasher's random seed, so that an attacker can't construct collisions.
-  public func hash(into hasher: inout Hasher) {
+  package func hash(into hasher: inout Hasher) {
     hasher.combine(bytes: UnsafeRawBufferPointer(bytes))
   }
 }

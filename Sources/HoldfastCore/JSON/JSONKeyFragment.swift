@@ -1,14 +1,14 @@
 /// A key encoded once, with quotes, escapes and colon, to be copied into JSON texts.
 ///
 /// Used for a name that is written many times, such as a column's.
-public struct JSONKeyFragment: Hashable, Sendable {
+package struct JSONKeyFragment: Hashable, Sendable {
   /// `"name":` in UTF-8.
-  public let bytes: [UInt8]
+  package let bytes: [UInt8]
 
   /// Encodes a key.
   ///
   /// - Parameter name: any string.
-  public init(_ name: String) {
+  package init(_ name: String) {
     var writer = JSONWriter(capacity: name.utf8.count + 8)
     writer.string(name)
     writer.append(UInt8(ascii: ":"))

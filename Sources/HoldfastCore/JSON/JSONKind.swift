@@ -1,7 +1,7 @@
 /// The six kinds of JSON values.
 ///
 /// Source: RFC 8259 section 3.
-public enum JSONKind: Hashable, Sendable {
+package enum JSONKind: Hashable, Sendable {
   /// Members between braces.
   case object
   /// Elements between brackets.

@@ -1,7 +1,7 @@
 /// Merges a patch into a JSON value. Members outside the patch keep their bytes, and so the exact form of their numbers.
 ///
 /// Source: RFC 7396.
-public enum JSONMergePatch {
+package enum JSONMergePatch {
   /// Applies a patch.
   ///
   /// - Parameters:
@@ -9,7 +9,7 @@ public enum JSONMergePatch {
   ///   - target: the current JSON text; nil for none.
   /// - Returns: the resulting JSON.
   /// - Throws: ``JSONError`` if one of them is invalid JSON, or nested deeper than 64.
-  public static func apply(_ patch: [UInt8], to target: [UInt8]?) throws -> [UInt8] {
+  package static func apply(_ patch: [UInt8], to target: [UInt8]?) throws -> [UInt8] {
     guard try kind(of: patch) == .object else { return patch }
     var merged = JSONWriter(capacity: patch.count + (target?.count ?? 0))
     try write(patch, over: target, to: &merged)

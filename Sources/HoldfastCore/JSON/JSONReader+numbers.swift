@@ -1,5 +1,5 @@
 /// A JSON number, exact when it is a 64-bit integer.
-public enum JSONNumber: Hashable, Sendable {
+package enum JSONNumber: Hashable, Sendable {
   /// Written without fraction and exponent, and within 64 bits.
   case integer(Int64)
   /// Any other number: the double nearest to it.
@@ -33,7 +33,7 @@ extension JSONReader {
   /// Reads an integer exactly: it must be written without fraction and exponent, and fit into 64 bits.
   ///
   /// - Throws: ``JSONError``: `typeMismatch`, `invalidNumber`, `notAnInteger` or `numberOutOfRange`.
-  public mutating func readInt64() throws(JSONError) -> Int64 {
+  package mutating func readInt64() throws(JSONError) -> Int64 {
     let scan = try scanNumber()
     guard scan.isInteger else { throw fail(.notAnInteger, at: scan.start) }
     guard let value = integer(scan) else { throw fail(.numberOutOfRange, at: scan.start) }
@@ -43,14 +43,14 @@ extension JSONReader {
   /// Reads any number as the nearest double (ties to even), as RFC 8259 section 6 expects.
   ///
   /// - Throws: ``JSONError``: `typeMismatch`, `invalidNumber`, or `numberOutOfRange` beyond the finite doubles.
-  public mutating func readDouble() throws(JSONError) -> Double {
+  package mutating func readDouble() throws(JSONError) -> Double {
     try double(try scanNumber())
   }
 
   /// Reads any number: as an integer if it is written as one and fits into 64 bits, otherwise as a double.
   ///
   /// - Throws: ``JSONError``: `typeMismatch`, `invalidNumber`, or `numberOutOfRange` beyond the finite doubles.
-  public mutating func readNumber() throws(JSONError) -> JSONNumber {
+  package mutating func readNumber() throws(JSONError) -> JSONNumber {
     let scan = try scanNumber()
     if scan.isInteger, let value = integer(scan) { return .integer(value) }
     return .real(try double(scan))

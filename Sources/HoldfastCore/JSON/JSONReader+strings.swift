@@ -9,7 +9,7 @@ extension JSONReader {
   /// Reads a string.
   ///
   /// - Throws: ``JSONError`` when the next value isn't a string, or breaks a rule.
-  public mutating func readString() throws(JSONError) -> String {
+  package mutating func readString() throws(JSONError) -> String {
     try stringValue { String(decoding: $0, as: UTF8.self) }
   }
 
@@ -19,7 +19,7 @@ extension JSONReader {
   /// - Returns: the result of `body`.
   /// - Throws: ``JSONError`` if the next value is no string or is invalid; otherwise the error of `body`.
   @inlinable
-  public mutating func readStringBytes<Result>(
+  package mutating func readStringBytes<Result>(
     _ body: (UnsafeBufferPointer<UInt8>) throws -> Result
   ) throws -> Result {
     if let plain = try plainStringBytes() { return try body(plain) }

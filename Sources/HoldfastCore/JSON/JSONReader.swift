@@ -8,7 +8,7 @@
 /// inside ``read(_:maximumDepth:_:)-(UnsafeBufferPointer<UInt8>,_,_)``, on the calling thread.
 ///
 /// Source: RFC 8259.
-public struct JSONReader: ~Copyable {
+package struct JSONReader: ~Copyable {
   let base: UnsafePointer<UInt8>
   let count: Int
   var index = 0
@@ -19,10 +19,10 @@ public struct JSONReader: ~Copyable {
   var failure: JSONError?
 
   /// The largest depth limit; greater limits are reduced to it. It bounds the stack that nesting takes.
-  public static let largestDepth = 256
+  package static let largestDepth = 256
 
   /// The offset of the next unread byte, from 0; the size of the buffer after an error.
-  public var offset: Int { index }
+  package var offset: Int { index }
 
   init(base: UnsafePointer<UInt8>, count: Int, maximumDepth: Int) {
     self.base = base
@@ -33,7 +33,7 @@ public struct JSONReader: ~Copyable {
   /// The kind of the next value, which stays unread.
   ///
   /// - Throws: ``JSONError`` when no value begins here.
-  public mutating func peekKind() throws(JSONError) -> JSONKind {
+  package mutating func peekKind() throws(JSONError) -> JSONKind {
     let byte = try nextByte()
     guard let kind = JSONKind(firstByte: byte) else { throw fail(.unexpectedByte) }
     return kind
@@ -42,7 +42,7 @@ public struct JSONReader: ~Copyable {
   /// Reads `true` or `false`.
   ///
   /// - Throws: ``JSONError`` when the next value is neither.
-  public mutating func readBool() throws(JSONError) -> Bool {
+  package mutating func readBool() throws(JSONError) -> Bool {
     switch try nextByte() {
     case UInt8(ascii: "t"):
       try expectLiteral("true")
@@ -58,7 +58,7 @@ public struct JSONReader: ~Copyable {
   /// Reads `null`.
   ///
   /// - Throws: ``JSONError`` when the next value is another.
-  public mutating func readNull() throws(JSONError) {
+  package mutating func readNull() throws(JSONError) {
     guard try nextByte() == UInt8(ascii: "n") else { throw mismatch(.null) }
     try expectLiteral("null")
   }
@@ -66,7 +66,7 @@ public struct JSONReader: ~Copyable {
   /// Reads the next value if it is `null`; otherwise returns false and leaves it unread.
   ///
   /// - Throws: ``JSONError`` when no value begins here.
-  public mutating func readNullIfPresent() throws(JSONError) -> Bool {
+  package mutating func readNullIfPresent() throws(JSONError) -> Bool {
     guard try nextByte() == UInt8(ascii: "n") else { return false }
     try expectLiteral("null")
     return true
@@ -126,7 +126,7 @@ extension JSONReader {
   /// - Parameter body: receives each key, and reads its value. A value left unread is skipped and checked. Its error ends the reading.
   /// - Throws: ``JSONError`` if the next value is no object, is invalid, nests too deep or has a duplicate key; otherwise the error of
   ///   `body`.
-  public mutating func readObject(_ body: (JSONKey, inout JSONReader) throws -> Void) throws {
+  package mutating func readObject(_ body: (JSONKey, inout JSONReader) throws -> Void) throws {
     guard try nextByte() == UInt8(ascii: "{") else { throw mismatch(.object) }
     try descend()
     var frame = keys.open()
@@ -154,7 +154,7 @@ extension JSONReader {
   ///
   /// - Parameter body: reads one element. An element left unread is skipped and checked. Its error ends the reading.
   /// - Throws: ``JSONError`` if the next value is no array, is invalid or nests too deep; otherwise the error of `body`.
-  public mutating func readArray(_ body: (inout JSONReader) throws -> Void) throws {
+  package mutating func readArray(_ body: (inout JSONReader) throws -> Void) throws {
     guard try nextByte() == UInt8(ascii: "[") else { throw mismatch(.array) }
     try descend()
     if try nextByte() == UInt8(ascii: "]") {
@@ -197,7 +197,7 @@ extension JSONReader {
   /// Skips the next value of any kind, with the same checks as reading it.
   ///
   /// - Throws: ``JSONError`` if the value is invalid.
-  public mutating func skipValue() throws {
+  package mutating func skipValue() throws {
     switch try peekKind() {
     case .string: _ = try scanString()
     case .number: _ = try scanNumber()
@@ -212,7 +212,7 @@ extension JSONReader {
   ///
   /// - Returns: a part of the borrowed buffer, valid until ``read(_:maximumDepth:_:)-(UnsafeBufferPointer<UInt8>,_,_)`` returns.
   /// - Throws: ``JSONError`` if the value is invalid.
-  public mutating func readRawValue() throws -> UnsafeBufferPointer<UInt8> {
+  package mutating func readRawValue() throws -> UnsafeBufferPointer<UInt8> {
     skipWhitespace()
     let start = index
     try skipValue()
@@ -231,7 +231,7 @@ extension JSONReader {
   ///   - body: reads the value. A value left unread is skipped and checked.
   /// - Returns: the result of `body`.
   /// - Throws: ``JSONError`` if the text is invalid, otherwise the error of `body`.
-  public static func read<Result>(
+  package static func read<Result>(
     _ bytes: UnsafeBufferPointer<UInt8>, maximumDepth: Int = 64,
     _ body: (inout JSONReader) throws -> Result
   ) throws -> Result {
@@ -242,7 +242,7 @@ extension JSONReader {
   }
 
   /// Reads the single value in `bytes`; see the first `read`.
-  public static func read<Result>(
+  package static func read<Result>(
     _ bytes: UnsafeRawBufferPointer, maximumDepth: Int = 64,
     _ body: (inout JSONReader) throws -> Result
   ) throws -> Result {
@@ -250,14 +250,14 @@ extension JSONReader {
   }
 
   /// Reads the single value in `bytes`; see the first `read`.
-  public static func read<Result>(
+  package static func read<Result>(
     _ bytes: [UInt8], maximumDepth: Int = 64, _ body: (inout JSONReader) throws -> Result
   ) throws -> Result {
     try bytes.withUnsafeBufferPointer { try read($0, maximumDepth: maximumDepth, body) }
   }
 
   /// Reads the single value in `text`; see the first `read`.
-  public static func read<Result>(
+  package static func read<Result>(
     _ text: String, maximumDepth: Int = 64, _ body: (inout JSONReader) throws -> Result
   ) throws -> Result {
     var text = text

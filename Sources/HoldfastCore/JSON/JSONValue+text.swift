@@ -1,12 +1,12 @@
 extension JSONValue {
-  /// Parses a JSON text as strictly as ``JSONReader``.
+  /// Parses a JSON text strictly: duplicate keys, byte order marks and lone surrogates are errors; see ``JSONError``.
   ///
   /// - Throws: ``JSONError`` if the text is invalid.
   public init(parsing bytes: [UInt8], maximumDepth: Int = 64) throws {
     self = try JSONReader.read(bytes, maximumDepth: maximumDepth) { try JSONValue(from: &$0) }
   }
 
-  /// Parses a JSON text as strictly as ``JSONReader``.
+  /// Parses a JSON text strictly: duplicate keys, byte order marks and lone surrogates are errors; see ``JSONError``.
   ///
   /// - Throws: ``JSONError`` if the text is invalid.
   public init(parsing text: String, maximumDepth: Int = 64) throws {
@@ -16,7 +16,7 @@ extension JSONValue {
   /// Reads the next value of a reader.
   ///
   /// - Throws: ``JSONError`` if the value is invalid.
-  public init(from reader: inout JSONReader) throws {
+  package init(from reader: inout JSONReader) throws {
     switch try reader.peekKind() {
     case .null:
       try reader.readNull()
@@ -42,7 +42,7 @@ extension JSONValue {
   }
 
   /// Writes the value. An infinite real, or one that is not a number, is written as null.
-  public func write(to writer: inout JSONWriter) {
+  package func write(to writer: inout JSONWriter) {
     switch self {
     case .null: writer.null()
     case .bool(let value): writer.bool(value)

@@ -1,6 +1,6 @@
 /// A JSON value as a tree, for code where speed does not matter: schema files, problem documents, printed output.
 ///
-/// The sync path uses ``JSONReader`` and ``JSONWriter`` instead. Objects are equal if they have the same members in the same order.
+/// Objects are equal if they have the same members in the same order.
 public enum JSONValue: Hashable, Sendable {
   /// `null`.
   case null
@@ -32,7 +32,7 @@ public enum JSONValue: Hashable, Sendable {
   }
 
   /// The value's kind.
-  public var kind: JSONKind {
+  package var kind: JSONKind {
     switch self {
     case .null: .null
     case .bool: .bool

@@ -1,6 +1,6 @@
 extension JSONWriter {
   /// Writes an integer.
-  public mutating func int64(_ value: Int64) {
+  package mutating func int64(_ value: Int64) {
     beginValue()
     reserve(20)
     if value < 0 { append(UInt8(ascii: "-")) }
@@ -24,7 +24,7 @@ extension JSONWriter {
   /// Writes a double with the fewest digits that parse to the same double: `1.0`, `0.1`, `1e+16`.
   ///
   /// JSON has no infinity and no NaN: writing one traps. Use ``doubleOrNull(_:)`` for values from untrusted sources.
-  public mutating func double(_ value: Double) {
+  package mutating func double(_ value: Double) {
     precondition(value.isFinite, "JSON has no infinity and no NaN")
     beginValue()
     // Minus zero is written as 0, because SQLite does not store it in numeric columns.
@@ -33,7 +33,7 @@ extension JSONWriter {
   }
 
   /// Writes a double like ``double(_:)``, or null if it is infinite or not a number.
-  public mutating func doubleOrNull(_ value: Double) {
+  package mutating func doubleOrNull(_ value: Double) {
     if value.isFinite { double(value) } else { null() }
   }
 }

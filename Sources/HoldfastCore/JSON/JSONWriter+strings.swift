@@ -1,6 +1,6 @@
 extension JSONWriter {
   /// Writes a string.
-  public mutating func string(_ value: String) {
+  package mutating func string(_ value: String) {
     beginValue()
     var value = value
     value.withUTF8 { appendQuoted($0) }
@@ -8,7 +8,7 @@ extension JSONWriter {
 
   /// Writes a string from bytes of a text column. Invalid UTF-8 becomes U+FFFD: SQLite stores any bytes as text, but the wire requires
   /// valid UTF-8.
-  public mutating func string(utf8 bytes: UnsafeBufferPointer<UInt8>) {
+  package mutating func string(utf8 bytes: UnsafeBufferPointer<UInt8>) {
     if isWellFormedUTF8(bytes) {
       beginValue()
       appendQuoted(bytes)

@@ -4,18 +4,18 @@
 /// ends. Strings and numbers always become valid JSON in valid UTF-8. A writer must not be used concurrently.
 ///
 /// Source: RFC 8259.
-public struct JSONWriter: ~Copyable {
+package struct JSONWriter: ~Copyable {
   var storage: UnsafeMutablePointer<UInt8>
   private var capacity: Int
   /// The number of bytes written so far.
-  public internal(set) var count = 0
+  package internal(set) var count = 0
   private var needsComma = false
   private var depth = 0
 
   /// Creates an empty text.
   ///
   /// - Parameter capacity: the initial size of the buffer in bytes, default 4,096. The buffer grows automatically.
-  public init(capacity: Int = 4096) {
+  package init(capacity: Int = 4096) {
     self.capacity = max(capacity, 64)
     storage = .allocate(capacity: self.capacity)
   }
@@ -25,7 +25,7 @@ public struct JSONWriter: ~Copyable {
   }
 
   /// A copy of the bytes written so far.
-  public var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     Array(UnsafeBufferPointer(start: storage, count: count))
   }
 
@@ -33,31 +33,31 @@ public struct JSONWriter: ~Copyable {
   ///
   /// - Parameter body: receives the bytes, which are valid until it returns.
   /// - Throws: the error of `body`.
-  public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+  package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
     try body(UnsafeRawBufferPointer(start: storage, count: count))
   }
 
   /// Clears the text, and keeps the buffer for the next one.
-  public mutating func removeAll() {
+  package mutating func removeAll() {
     count = 0
     depth = 0
     needsComma = false
   }
 
   /// Writes `{`.
-  public mutating func beginObject() { begin(UInt8(ascii: "{")) }
+  package mutating func beginObject() { begin(UInt8(ascii: "{")) }
 
   /// Writes `}`. Traps without a matching begin.
-  public mutating func endObject() { end(UInt8(ascii: "}")) }
+  package mutating func endObject() { end(UInt8(ascii: "}")) }
 
   /// Writes `[`.
-  public mutating func beginArray() { begin(UInt8(ascii: "[")) }
+  package mutating func beginArray() { begin(UInt8(ascii: "[")) }
 
   /// Writes `]`. Traps without a matching begin.
-  public mutating func endArray() { end(UInt8(ascii: "]")) }
+  package mutating func endArray() { end(UInt8(ascii: "]")) }
 
   /// Writes a key that is a literal.
-  public mutating func key(_ name: StaticString) {
+  package mutating func key(_ name: StaticString) {
     precondition(name.hasPointerRepresentation, "a key has to be a string, not a single character")
     beginValue()
     appendQuoted(name.utf8Start, name.utf8CodeUnitCount)
@@ -66,41 +66,41 @@ public struct JSONWriter: ~Copyable {
   }
 
   /// Writes a prepared key by copying its bytes.
-  public mutating func key(_ fragment: JSONKeyFragment) {
+  package mutating func key(_ fragment: JSONKeyFragment) {
     beginValue()
     append(fragment.bytes)
     needsComma = false
   }
 
   /// Writes any key.
-  public mutating func key(named name: String) {
+  package mutating func key(named name: String) {
     string(name)
     append(UInt8(ascii: ":"))
     needsComma = false
   }
 
   /// Writes `true` or `false`.
-  public mutating func bool(_ value: Bool) {
+  package mutating func bool(_ value: Bool) {
     beginValue()
     let text: StaticString = value ? "true" : "false"
     append(text.utf8Start, text.utf8CodeUnitCount)
   }
 
   /// Writes `null`.
-  public mutating func null() {
+  package mutating func null() {
     beginValue()
     let text: StaticString = "null"
     append(text.utf8Start, text.utf8CodeUnitCount)
   }
 
   /// Copies bytes that are already JSON. The caller is responsible for their validity.
-  public mutating func rawValue(_ bytes: UnsafeBufferPointer<UInt8>) {
+  package mutating func rawValue(_ bytes: UnsafeBufferPointer<UInt8>) {
     beginValue()
     if let start = bytes.baseAddress { append(start, bytes.count) }
   }
 
   /// Copies bytes that are already JSON. The caller is responsible for their validity.
-  public mutating func rawValue(_ bytes: [UInt8]) {
+  package mutating func rawValue(_ bytes: [UInt8]) {
     beginValue()
     append(bytes)
   }

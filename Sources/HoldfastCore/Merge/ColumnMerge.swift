@@ -1,18 +1,18 @@
 /// An edit of one column, as received by the server.
-public struct ColumnEdit: Hashable, Sendable {
+package struct ColumnEdit: Hashable, Sendable {
   /// The new value.
-  public let value: Value
+  package let value: Value
   /// The value before the edit, on the device that made it; nil if unknown.
-  public let base: Value?
+  package let base: Value?
   /// The `rev` of the record that the edit is based on.
-  public let rev: Int64
+  package let rev: Int64
   /// The time of the edit, limited by the server's clock.
-  public let stamp: Stamp
+  package let stamp: Stamp
   /// The server's number of the device.
-  public let device: Int64
+  package let device: Int64
 
   /// Creates an edit.
-  public init(value: Value, base: Value?, rev: Int64, stamp: Stamp, device: Int64) {
+  package init(value: Value, base: Value?, rev: Int64, stamp: Stamp, device: Int64) {
     self.value = value
     self.base = base
     self.rev = rev
@@ -21,11 +21,11 @@ public struct ColumnEdit: Hashable, Sendable {
   }
 
   /// Whether the edit is later than the last change. Ties are broken by device number.
-  public func isLater(than last: ColumnStamp) -> Bool { (stamp, device) > (last.stamp, last.device) }
+  package func isLater(than last: ColumnStamp) -> Bool { (stamp, device) > (last.stamp, last.device) }
 }
 
 /// The outcome of merging an edit of one column.
-public enum ColumnMerge: Hashable, Sendable {
+package enum ColumnMerge: Hashable, Sendable {
   /// The column already has this value.
   case unchanged
   /// No concurrent edit: the edit is applied.
@@ -48,7 +48,7 @@ public enum ColumnMerge: Hashable, Sendable {
   ///   - last: the stamp of its last change.
   ///   - edit: the edit that arrives.
   ///   - policy: the column's policy.
-  public static func decide(current: Value, last: ColumnStamp, edit: ColumnEdit, policy: MergePolicy)
+  package static func decide(current: Value, last: ColumnStamp, edit: ColumnEdit, policy: MergePolicy)
     -> ColumnMerge
   {
     if let base = edit.base, let merge = combine(base, current, last, edit, policy) { return merge }

@@ -1,12 +1,12 @@
 /// The result of combining two edits of one column.
-public struct Combination: Hashable, Sendable {
+package struct Combination: Hashable, Sendable {
   /// The combined value.
-  public let value: Value
+  package let value: Value
   /// Whether a part of the losing edit is missing.
-  public let isLossy: Bool
+  package let isLossy: Bool
 
   /// Creates a combination.
-  public init(_ value: Value, isLossy: Bool = false) {
+  package init(_ value: Value, isLossy: Bool = false) {
     self.value = value
     self.isLossy = isLossy
   }
@@ -29,7 +29,7 @@ extension MergePolicy {
   ///   - theirs: what the other made of it.
   ///   - minePrevails: whose words stand where both changed the same ones.
   /// - Returns: nil when the policy does not combine, or the values are not such that it can.
-  public func combined(base: Value, mine: Value, theirs: Value, minePrevails: Bool) -> Combination? {
+  package func combined(base: Value, mine: Value, theirs: Value, minePrevails: Bool) -> Combination? {
     switch self {
     case .latest, .server, .client, .ask, .resolver: nil
     case .counter: Self.sum(base, mine, theirs)

@@ -1,17 +1,17 @@
 /// The last change of a column: its device, time and record revision.
-public struct ColumnStamp: Hashable, Sendable {
+package struct ColumnStamp: Hashable, Sendable {
   /// The record's `rev` after the change.
-  public let rev: Int64
+  package let rev: Int64
   /// The time of the edit.
-  public let stamp: Stamp
+  package let stamp: Stamp
   /// The server's number of the device; 0 for the server itself.
-  public let device: Int64
+  package let device: Int64
 
   /// Whether the value was recovered after a restore. Such a value is older than every edit.
-  public var isRecovered: Bool { stamp == .zero && device != 0 }
+  package var isRecovered: Bool { stamp == .zero && device != 0 }
 
   /// Creates a column stamp.
-  public init(rev: Int64, stamp: Stamp, device: Int64) {
+  package init(rev: Int64, stamp: Stamp, device: Int64) {
     self.rev = rev
     self.stamp = stamp
     self.device = device
@@ -21,21 +21,21 @@ public struct ColumnStamp: Hashable, Sendable {
 /// The column stamps of one record: one for its creation, and one for each column changed since.
 ///
 /// The server stores them as text: `REV.STAMP.DEVICE`, then `;COLUMN=REV.STAMP.DEVICE` for each.
-public struct RecordStamps: Hashable, Sendable {
+package struct RecordStamps: Hashable, Sendable {
   private struct Change: Hashable {
     let column: String
     var stamp: ColumnStamp
   }
 
   /// The stamp of the creation. It applies to every column not changed since.
-  public let creation: ColumnStamp
+  package let creation: ColumnStamp
   private var changed: [Change] = []
 
   /// The stamps of a newly created record.
-  public init(creation: ColumnStamp) { self.creation = creation }
+  package init(creation: ColumnStamp) { self.creation = creation }
 
   /// Parses the form of `text`; nil for any other text.
-  public init?(_ text: String) {
+  package init?(_ text: String) {
     var parts = text.split(separator: ";").makeIterator()
     guard let first = parts.next(), let creation = Self.parse(first) else { return nil }
     self.creation = creation
@@ -47,7 +47,7 @@ public struct RecordStamps: Hashable, Sendable {
   }
 
   /// The stamp of a column's last change.
-  public subscript(column: String) -> ColumnStamp {
+  package subscript(column: String) -> ColumnStamp {
     get { changed.first { $0.column == column }?.stamp ?? creation }
     set {
       if let index = changed.firstIndex(where: { $0.column == column }) {
@@ -59,7 +59,7 @@ public struct RecordStamps: Hashable, Sendable {
   }
 
   /// The stored form.
-  public var text: String {
+  package var text: String {
     changed.reduce(Self.write(creation)) { $0 + ";" + $1.column + "=" + Self.write($1.stamp) }
   }
 

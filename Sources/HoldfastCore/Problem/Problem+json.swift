@@ -1,6 +1,6 @@
 extension Problem {
   /// The problem document (RFC 9457). Its `type` is a URN with the code.
-  public var document: [UInt8] {
+  package var document: [UInt8] {
     var writer = JSONWriter(capacity: 256)
     write(to: &writer)
     return writer.bytes
@@ -11,7 +11,7 @@ extension Problem {
   /// - Parameters:
   ///   - writer: gets the document.
   ///   - members: writes further members.
-  public func write(to writer: inout JSONWriter, members: (inout JSONWriter) -> Void = { _ in }) {
+  package func write(to writer: inout JSONWriter, members: (inout JSONWriter) -> Void = { _ in }) {
     writer.beginObject()
     writer.key("type")
     writer.string("urn:holdfast:problem:\(code.rawValue)")
@@ -37,7 +37,7 @@ extension Problem {
   }
 
   /// Parses a problem document; nil if the bytes are none, or its code is unknown.
-  public init?(document bytes: [UInt8]) {
+  package init?(document bytes: [UInt8]) {
     guard let value = try? JSONValue(parsing: bytes),
       let code = value["code"]?.stringValue.flatMap(ProblemCode.init)
     else { return nil }

@@ -2,7 +2,7 @@ extension ColumnSchema {
   /// Checks a value against the column's type and limits, and null against `required`.
   ///
   /// - Throws: `Problem` naming the column: `valueMissing`, `invalidValue`, `valueTooLong` or `invalidID`.
-  public func check(_ value: Value) throws(Problem) {
+  package func check(_ value: Value) throws(Problem) {
     switch (type, value) {
     case (_, .null):
       if required { throw Problem(.valueMissing, "\(name) is required.") }

@@ -2,7 +2,7 @@ extension ColumnSchema {
   /// Reads a value according to the column's type.
   ///
   /// - Throws: `Problem` with `invalidValue` if the JSON is of another type.
-  public func value(from reader: inout JSONReader) throws -> Value {
+  package func value(from reader: inout JSONReader) throws -> Value {
     let kind = try reader.peekKind()
     switch (type, kind) {
     case (_, .null):

@@ -38,7 +38,7 @@ public enum MergePolicy: String, Sendable, CaseIterable {
   case resolver
 
   /// The only column type that supports the policy; nil if all do.
-  public var columnType: ColumnType? {
+  package var columnType: ColumnType? {
     switch self {
     case .counter: .integer
     case .set: .json
@@ -127,5 +127,5 @@ public struct ColumnSchema: Hashable, Sendable {
   }
 
   /// The maximum length of a text in Unicode scalars.
-  public var lengthLimit: Int { maximumLength ?? 10000 }
+  package var lengthLimit: Int { maximumLength ?? 10000 }
 }

@@ -1,15 +1,15 @@
 /// The former names of tables and columns in the server's schema, as sent to older apps: docs/SCHEMA-CHANGES.md, section 2.
-public struct FormerNames: Sendable, Hashable {
+package struct FormerNames: Sendable, Hashable {
   /// By the current name of a table: its former names.
   private var tables: TextMap<[String]> = [:]
   /// By the current names of a table and a column: the former names.
   private var columns: TextMap<TextMap<[String]>> = [:]
 
   /// No former names.
-  public init() {}
+  package init() {}
 
   /// The former names in a schema.
-  public init(_ schema: SyncSchema) {
+  package init(_ schema: SyncSchema) {
     for table in schema.tables {
       if !table.was.isEmpty { tables[table.name] = table.was }
       for column in table.columns where !column.was.isEmpty {
@@ -21,7 +21,7 @@ public struct FormerNames: Sendable, Hashable {
   /// Parses the form of `json`.
   ///
   /// - Throws: `JSONError`.
-  public init(_ reader: inout JSONReader) throws {
+  package init(_ reader: inout JSONReader) throws {
     try reader.readObject { key, reader in
       switch key {
       case "tables": tables = try Self.readNames(&reader)
@@ -45,10 +45,10 @@ public struct FormerNames: Sendable, Hashable {
   }
 
   /// Whether there are none.
-  public var isEmpty: Bool { tables.isEmpty && columns.isEmpty }
+  package var isEmpty: Bool { tables.isEmpty && columns.isEmpty }
 
   /// The names as a member of a sync answer.
-  public var json: JSONValue {
+  package var json: JSONValue {
     func object(_ names: TextMap<[String]>) -> JSONValue {
       .object(names.sorted { $0.key < $1.key }.map { .init($0.key, .array($0.value.map { .string($0) })) })
     }
@@ -61,7 +61,7 @@ public struct FormerNames: Sendable, Hashable {
   // MARK: Names on the server
 
   /// Whether the server's name `theirs` means a table of this app's schema.
-  public func isName(_ theirs: String, of table: TableSchema) -> Bool {
+  package func isName(_ theirs: String, of table: TableSchema) -> Bool {
     Self.isSame(theirs, table.name, table.was, tables[theirs])
   }
 
@@ -71,7 +71,7 @@ public struct FormerNames: Sendable, Hashable {
   ///   - theirs: the server's name.
   ///   - column: the column of this app's schema.
   ///   - table: what the server calls the table.
-  public func isName(_ theirs: String, of column: ColumnSchema, in table: String) -> Bool {
+  package func isName(_ theirs: String, of column: ColumnSchema, in table: String) -> Bool {
     Self.isSame(theirs, column.name, column.was, columns[table]?[theirs])
   }
 
@@ -80,13 +80,13 @@ public struct FormerNames: Sendable, Hashable {
   }
 
   /// The other names that the server may use for a table of this app's schema.
-  public func others(of table: TableSchema) -> [String] {
+  package func others(of table: TableSchema) -> [String] {
     table.was
       + tables.keys.filter { $0 != table.name && !table.was.contains($0) && isName($0, of: table) }.sorted()
   }
 
   /// The other names that the server may use for the columns of a table of this app's schema.
-  public func otherColumns(of table: TableSchema) -> [(name: String, column: Int)] {
+  package func otherColumns(of table: TableSchema) -> [(name: String, column: Int)] {
     let names = ([table.name] + others(of: table)).flatMap { name in
       (columns[name] ?? [:]).keys.sorted().compactMap { theirs in
         table.index(of: theirs) == nil

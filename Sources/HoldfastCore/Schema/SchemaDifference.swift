@@ -1,54 +1,54 @@
 /// The difference between a new schema and that of a database: additions, renames and removals; see docs/SCHEMA-CHANGES.md. Limits,
 /// defaults, roles, policies and lists of positions can always change. Other changes are refused.
-public struct SchemaDifference: Sendable {
+package struct SchemaDifference: Sendable {
   /// A changed name.
-  public struct Renaming: Hashable, Sendable {
+  package struct Renaming: Hashable, Sendable {
     /// The former name.
-    public let old: String
+    package let old: String
     /// The current name.
-    public let new: String
+    package let new: String
   }
 
   /// A table in both schemas.
-  public struct Kept: Sendable {
+  package struct Kept: Sendable {
     /// Its index in the old schema.
-    public let before: Int
+    package let before: Int
     /// Its index in the new schema.
-    public let index: Int
+    package let index: Int
     /// The renamed columns.
-    public fileprivate(set) var renamed: [Renaming] = []
+    package fileprivate(set) var renamed: [Renaming] = []
     /// The indexes of added columns, in the new table.
-    public fileprivate(set) var added: [Int] = []
+    package fileprivate(set) var added: [Int] = []
     /// The names of removed columns.
-    public fileprivate(set) var removed: [String] = []
+    package fileprivate(set) var removed: [String] = []
     /// The current names of the old columns; nil for removed ones.
-    public fileprivate(set) var names: TextMap<String> = [:]
+    package fileprivate(set) var names: TextMap<String> = [:]
     /// Whether the table or a column is renamed, or a column is removed.
-    public fileprivate(set) var isRewritten = false
+    package fileprivate(set) var isRewritten = false
   }
 
   /// The indexes of added tables.
-  public private(set) var tables: [Int] = []
+  package private(set) var tables: [Int] = []
   /// The tables in both schemas.
-  public private(set) var kept: [Kept] = []
+  package private(set) var kept: [Kept] = []
   /// The renamed tables.
-  public private(set) var renamedTables: [Renaming] = []
+  package private(set) var renamedTables: [Renaming] = []
   /// The names of removed tables.
-  public private(set) var removedTables: [String] = []
+  package private(set) var removedTables: [String] = []
 
   /// The added indexes of existing tables.
-  public private(set) var indexes: [(table: Int, columns: [String])] = []
+  package private(set) var indexes: [(table: Int, columns: [String])] = []
   /// The removed indexes of existing tables, with current column names.
-  public private(set) var droppedIndexes: [(table: Int, columns: [String])] = []
+  package private(set) var droppedIndexes: [(table: Int, columns: [String])] = []
 
   /// The added columns of existing tables.
-  public var columns: [(table: Int, column: Int)] {
+  package var columns: [(table: Int, column: Int)] {
     kept.flatMap { kept in kept.added.map { (kept.index, $0) } }
   }
   /// Whether nothing is added that a device stores. Indexes exist only on the server.
-  public var isEmpty: Bool { tables.isEmpty && columns.isEmpty }
+  package var isEmpty: Bool { tables.isEmpty && columns.isEmpty }
   /// The places of removed items, as in `holdfast.json`.
-  public var removals: [String] {
+  package var removals: [String] {
     removedTables.map { "tables.\($0)" }
       + kept.flatMap { kept in kept.removed.map { "tables.\(old.tables[kept.before].name).columns.\($0)" } }
   }
@@ -59,7 +59,7 @@ public struct SchemaDifference: Sendable {
   /// Compares two schemas.
   ///
   /// - Throws: `SchemaError` with every place that can't change.
-  public init(from old: SyncSchema, to new: SyncSchema) throws(SchemaError) {
+  package init(from old: SyncSchema, to new: SyncSchema) throws(SchemaError) {
     (self.old, self.new) = (old, new)
     var pairs: [(before: Int, index: Int)] = []
     for (index, table) in new.tables.enumerated() {
@@ -89,7 +89,7 @@ public struct SchemaDifference: Sendable {
   /// Checks that nothing is removed.
   ///
   /// - Throws: `SchemaError` with every removed item.
-  public func requireNoRemoval() throws(SchemaError) {
+  package func requireNoRemoval() throws(SchemaError) {
     if removals.isEmpty { return }
     throw SchemaError(faults: removals.map { Self.fault($0, "was removed") })
   }
@@ -166,7 +166,7 @@ extension SchemaDifference.Kept {
   }
 
   /// Column groups of the old schema, with current names. Groups with removed columns are left out.
-  public func groups(_ groups: [[String]]) -> [[String]] {
+  package func groups(_ groups: [[String]]) -> [[String]] {
     groups.map { $0.map { names[$0] ?? ($0 == "id" ? "id" : "") } }.filter { !$0.contains("") }
   }
 }

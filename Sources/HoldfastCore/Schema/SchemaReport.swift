@@ -1,7 +1,7 @@
 /// The effects of replacing one schema by another, for people: `holdfast schema diff`.
-public struct SchemaReport: Sendable {
+package struct SchemaReport: Sendable {
   /// Whether, and with which option, the change is possible.
-  public enum Verdict: Int32, Sendable {
+  package enum Verdict: Int32, Sendable {
     /// There is no change.
     case none
     /// The change is possible without removals. Old and new apps keep working.
@@ -13,22 +13,22 @@ public struct SchemaReport: Sendable {
   }
 
   /// A change.
-  public struct Change: Hashable, Sendable {
+  package struct Change: Hashable, Sendable {
     /// The place, as in `holdfast.json`.
-    public let place: String
+    package let place: String
     /// A short description.
-    public let what: String
+    package let what: String
     /// The effects, one sentence each.
-    public let effects: [String]
+    package let effects: [String]
   }
 
   /// Whether, and with which option, the change is possible.
-  public private(set) var verdict: Verdict
+  package private(set) var verdict: Verdict
   /// All changes; for an impossible change, all reasons.
-  public private(set) var changes: [Change] = []
+  package private(set) var changes: [Change] = []
 
   /// Compares two schemas.
-  public init(from old: SyncSchema, to new: SyncSchema) {
+  package init(from old: SyncSchema, to new: SyncSchema) {
     do {
       let difference = try SchemaDifference(from: old, to: new)
       verdict = difference.removals.isEmpty ? .safe : .removes
@@ -60,7 +60,7 @@ public struct SchemaReport: Sendable {
   }
 
   /// A paragraph for each change, followed by the verdict.
-  public var text: String {
+  package var text: String {
     let paragraphs = changes.map { change in
       "\(change.place): \(change.what)\n" + change.effects.map { "  \($0)\n" }.joined()
     }

@@ -1,7 +1,7 @@
 /// The contract between devices and server: tables, columns, references, zones, policies and roles. An instance is always valid.
 public struct SyncSchema: Sendable, Hashable {
   /// A reference column of a table.
-  public struct Link: Hashable, Sendable {
+  package struct Link: Hashable, Sendable {
     /// The index of the table with the column.
     public let table: Int
     /// The index of the column in that table.
@@ -23,7 +23,7 @@ public struct SyncSchema: Sendable, Hashable {
   /// The app's tables, then `members` and `conflicts`.
   public let tables: [TableSchema]
   /// All reference columns.
-  public let links: [Link]
+  package let links: [Link]
 
   private let indexes: TextMap<Int>
   private let formerIndexes: TextMap<Int>
@@ -72,19 +72,19 @@ public struct SyncSchema: Sendable, Hashable {
   public func index(of table: String) -> Int? { indexes[table] }
 
   /// The index of the table with a current or former name; nil if unknown.
-  public func index(called table: String) -> Int? { indexes[table] ?? formerIndexes[table] }
+  package func index(called table: String) -> Int? { indexes[table] ?? formerIndexes[table] }
 
   /// A table by its name; nil if unknown.
   public func table(_ name: String) -> TableSchema? { indexes[name].map { tables[$0] } }
 
   /// The references to a table.
-  public func links(to table: Int) -> [Link] { links.filter { $0.target == table } }
+  package func links(to table: Int) -> [Link] { links.filter { $0.target == table } }
 
   /// The references of a table.
-  public func links(of table: Int) -> [Link] { links.filter { $0.table == table } }
+  package func links(of table: Int) -> [Link] { links.filter { $0.table == table } }
 
   /// The names of the public zones.
-  public var publicZones: [String] {
+  package var publicZones: [String] {
     var names: [String] = []
     for table in tables {
       if case .public(let name) = table.zone, !names.contains(name) { names.append(name) }

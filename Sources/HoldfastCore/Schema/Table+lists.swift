@@ -1,6 +1,6 @@
 extension TableSchema {
   /// The reference column that groups records into the lists of a position column; nil if each zone is one list.
-  public func list(of position: Int) -> Int? {
+  package func list(of position: Int) -> Int? {
     if let within = columns[position].within { return index(of: within) }
     if case .parent(let column) = zone { return index(of: column) }
     return nil

@@ -66,24 +66,24 @@ public struct TableSchema: Hashable, Sendable {
   public func index(of column: String) -> Int? { columns.firstIndex { $0.name == column } }
 
   /// The index of the column with a current or former name; nil if unknown.
-  public func index(called name: String) -> Int? {
+  package func index(called name: String) -> Int? {
     index(of: name) ?? columns.firstIndex { $0.was.contains(name) }
   }
 
   /// The index of the column with a current or former name, given as a JSON key; nil if unknown.
-  public func index(called key: JSONKey) -> Int? {
+  package func index(called key: JSONKey) -> Int? {
     columns.firstIndex { key.matches($0.name) }
       ?? columns.firstIndex { column in column.was.contains { key.matches($0) } }
   }
 
   /// Whether the table is built in.
-  public var isBuiltIn: Bool { zone == .explicit || zone == .server }
+  package var isBuiltIn: Bool { zone == .explicit || zone == .server }
 
   /// The column of `members` that only the server writes: the id of the inviting user until the invited user accepts, then null.
-  public static let inviterColumn = "invited_by"
+  package static let inviterColumn = "invited_by"
 
   /// The members of zones, with their roles.
-  public static let members = TableSchema(
+  package static let members = TableSchema(
     "members", zone: .explicit,
     columns: [
       ColumnSchema("user", .text, maximumLength: 64), ColumnSchema("name", .text, maximumLength: 64),
@@ -93,10 +93,10 @@ public struct TableSchema: Hashable, Sendable {
     unique: [["user"], ["group"]], roles: TableRoles(create: .owner, update: .owner, delete: .viewer))
 
   /// The only column of `conflicts` that users write.
-  public static let resolutionColumn = "resolution"
+  package static let resolutionColumn = "resolution"
 
   /// Conflicting edits, with both values. The server creates them; users resolve them.
-  public static let conflicts = TableSchema(
+  package static let conflicts = TableSchema(
     "conflicts", zone: .server,
     columns: [
       ColumnSchema("record_table", .text, required: true), ColumnSchema("record_id", .text, required: true),

@@ -1,7 +1,7 @@
 extension String {
   /// The text as it is safe to show on a terminal. Control characters, including line breaks, and bidirectional controls are escaped, as in
   /// `\u{202E}`. Other users' texts must neither control the terminal nor disguise themselves.
-  public var shown: String {
+  package var shown: String {
     guard unicodeScalars.contains(where: \.isUnshown) else { return self }
     return unicodeScalars.reduce(into: "") { text, scalar in
       if scalar.isUnshown {

@@ -2,36 +2,36 @@
 ///
 /// It has 48 bits of milliseconds since 1970, then a 16-bit counter. On the wire it is 16 lower-case hex digits, whose order is that of the
 /// stamps. Source: Kulkarni and others, "Logical Physical Clocks", 2014.
-public struct Stamp: Hashable, Comparable, Sendable {
+package struct Stamp: Hashable, Comparable, Sendable {
   /// The value as one integer: milliseconds shifted left by 16, plus the counter.
-  public let rawValue: Int64
+  package let rawValue: Int64
 
   /// Creates a stamp of a raw value; a negative one becomes zero.
-  public init(rawValue: Int64) { self.rawValue = max(0, rawValue) }
+  package init(rawValue: Int64) { self.rawValue = max(0, rawValue) }
 
   /// The first stamp of a millisecond since 1970, limited to 47 bits.
-  public init(milliseconds: Int64) { rawValue = min(max(0, milliseconds), 1 << 47 - 1) << 16 }
+  package init(milliseconds: Int64) { rawValue = min(max(0, milliseconds), 1 << 47 - 1) << 16 }
 
   /// Parses 16 hex digits; nil for any other text.
-  public init?(_ text: some StringProtocol) {
+  package init?(_ text: some StringProtocol) {
     guard let word = Hexadecimal.word(text), word <= UInt64(Int64.max) else { return nil }
     rawValue = Int64(word)
   }
 
   /// The earliest stamp.
-  public static let zero = Stamp(rawValue: 0)
+  package static let zero = Stamp(rawValue: 0)
 
   /// Milliseconds since 1970.
-  public var milliseconds: Int64 { rawValue >> 16 }
+  package var milliseconds: Int64 { rawValue >> 16 }
 
   /// The 16 hex digits of the wire.
-  public var text: String { Hexadecimal.text(UInt64(rawValue)) }
+  package var text: String { Hexadecimal.text(UInt64(rawValue)) }
 
   /// The next stamp of a clock at this one, if the wall clock shows `milliseconds`.
-  public func next(milliseconds: Int64) -> Stamp {
+  package func next(milliseconds: Int64) -> Stamp {
     max(Stamp(rawValue: rawValue == .max ? rawValue : rawValue + 1), Stamp(milliseconds: milliseconds))
   }
 
   /// Whether `left` is earlier.
-  public static func < (left: Stamp, right: Stamp) -> Bool { left.rawValue < right.rawValue }
+  package static func < (left: Stamp, right: Stamp) -> Bool { left.rawValue < right.rawValue }
 }

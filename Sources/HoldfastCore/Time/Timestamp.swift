@@ -1,9 +1,9 @@
 /// RFC 3339 timestamps in UTC with milliseconds, as in a `timestamp` column: `2026-11-21T10:00:00.000Z`.
-public enum Timestamp {
+package enum Timestamp {
   /// Formats a time.
   ///
   /// - Parameter milliseconds: since 1970; limited to the years 0000-9999.
-  public static func text(milliseconds: Int64) -> String {
+  package static func text(milliseconds: Int64) -> String {
     let bounded = min(max(milliseconds, -62_167_219_200_000), 253_402_300_799_999)
     let (days, rest) = bounded.quotientAndFloorRemainder(by: 86_400_000)
     let date = civil(days: days)
@@ -30,10 +30,10 @@ public enum Timestamp {
   }
 
   /// Whether a text is a timestamp of exactly this form, and a valid date.
-  public static func isValid(_ text: String) -> Bool { milliseconds(text) != nil }
+  package static func isValid(_ text: String) -> Bool { milliseconds(text) != nil }
 
   /// Parses a timestamp into milliseconds since 1970; nil if invalid.
-  public static func milliseconds(_ text: String) -> Int64? {
+  package static func milliseconds(_ text: String) -> Int64? {
     let bytes = Array(text.utf8)
     guard bytes.count == 24 else { return nil }
     for (index, mark) in [(4, "-"), (7, "-"), (10, "T"), (13, ":"), (16, ":"), (19, "."), (23, "Z")] {

@@ -1,37 +1,37 @@
 /// A device's last applied and refused change sets, by last number and chain. A copy of the device finds in it the change sets that it must
 /// not send again. See PROTOCOL.md, section 7.
-public struct AppliedChangeSets: Hashable, Sendable {
+package struct AppliedChangeSets: Hashable, Sendable {
   /// An applied or refused change set.
-  public struct Entry: Hashable, Sendable {
+  package struct Entry: Hashable, Sendable {
     /// The number of its last operation.
-    public let last: Int64
+    package let last: Int64
     /// The chain fingerprint of everything that the device sent up to there.
-    public let chain: Fingerprint
+    package let chain: Fingerprint
 
     /// Creates an entry.
-    public init(last: Int64, chain: Fingerprint) {
+    package init(last: Int64, chain: Fingerprint) {
       self.last = last
       self.chain = chain
     }
   }
 
   /// The maximum number of entries.
-  public static let limit = 64
+  package static let limit = 64
 
   private static let size = 16
 
   /// The form that the server stores, oldest first: 16 bytes for each entry, number and chain, big-endian. The number of a refused change
   /// set is negative. The form is appendable, so a request need not parse it.
-  public private(set) var bytes: [UInt8]
+  package private(set) var bytes: [UInt8]
 
   /// Restores stored entries. Truncated ones are left out.
-  public init(bytes: [UInt8] = []) {
+  package init(bytes: [UInt8] = []) {
     let whole = bytes.count - bytes.count % Self.size
     self.bytes = Array(bytes[max(0, whole - Self.limit * Self.size)..<whole])
   }
 
   /// Adds the next entry, and drops the oldest beyond the limit.
-  public mutating func add(_ entry: Entry, isRefused: Bool = false) {
+  package mutating func add(_ entry: Entry, isRefused: Bool = false) {
     if bytes.count == Self.limit * Self.size { bytes.removeFirst(Self.size) }
     let number = isRefused ? -entry.last : entry.last
     withUnsafeBytes(of: number.bigEndian) { bytes += $0 }
@@ -39,13 +39,13 @@ public struct AppliedChangeSets: Hashable, Sendable {
   }
 
   /// The applied change sets, oldest first.
-  public var entries: [Entry] { all.filter { $0.last > 0 } }
+  package var entries: [Entry] { all.filter { $0.last > 0 } }
 
   /// The refused change sets, oldest first.
-  public var refused: [Entry] { all.filter { $0.last < 0 }.map { Entry(last: -$0.last, chain: $0.chain) } }
+  package var refused: [Entry] { all.filter { $0.last < 0 }.map { Entry(last: -$0.last, chain: $0.chain) } }
 
   /// The number after which the list is complete.
-  public var completeFrom: Int64 {
+  package var completeFrom: Int64 {
     bytes.count < Self.limit * Self.size ? 0 : all.first.map { abs($0.last) } ?? 0
   }
 
@@ -59,7 +59,7 @@ public struct AppliedChangeSets: Hashable, Sendable {
   // MARK: Wire format
 
   /// Parses the member `applied` of a session; nil if invalid.
-  public init?(json: JSONValue) {
+  package init?(json: JSONValue) {
     guard let from = json["from"]?.integerValue, let applied = Self.entries(json["sets"]),
       let refused = Self.entries(json["refused"] ?? []), applied.count + refused.count <= Self.limit
     else { return nil }
@@ -81,7 +81,7 @@ public struct AppliedChangeSets: Hashable, Sendable {
   }
 
   /// The form in a session.
-  public var json: JSONValue {
+  package var json: JSONValue {
     func list(_ entries: [Entry]) -> JSONValue {
       .array(entries.map { [.integer($0.last), .string($0.chain.text)] })
     }

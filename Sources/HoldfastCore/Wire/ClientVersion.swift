@@ -1,18 +1,18 @@
 /// The app version that a device reports, for operators; see PROTOCOL.md, section 3.
-public struct ClientVersion: Hashable, Sendable {
+package struct ClientVersion: Hashable, Sendable {
   /// The maximum length of each text in bytes.
-  public static let limit = 64
+  package static let limit = 64
 
   /// The app's name and version, such as `jot 1.2`.
-  public let app: String
+  package let app: String
   /// The fingerprint of the app's schema: 16 hex digits.
-  public let schema: String
+  package let schema: String
 
   /// Creates a version.
-  public init(app: String, schema: String) { (self.app, self.schema) = (app, schema) }
+  package init(app: String, schema: String) { (self.app, self.schema) = (app, schema) }
 
   /// The valid part of an app's name: printable ASCII, up to the limit.
-  public static func name(_ text: String) -> String {
+  package static func name(_ text: String) -> String {
     String(decoding: text.utf8.filter { (0x20..<0x7F).contains($0) }.prefix(limit), as: UTF8.self)
   }
 

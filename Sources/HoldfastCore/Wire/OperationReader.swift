@@ -1,16 +1,16 @@
 /// Parses the operations of change sets, and checks them against the schema.
 ///
 /// Invalid JSON throws. An invalid operation in valid JSON returns a `Problem`, so that only its change set is refused.
-public struct OperationReader: Sendable {
+package struct OperationReader: Sendable {
   let schema: SyncSchema
 
   /// Creates a reader for a schema.
-  public init(schema: SyncSchema) { self.schema = schema }
+  package init(schema: SyncSchema) { self.schema = schema }
 
   /// Reads one operation.
   ///
   /// - Throws: `JSONError` for invalid JSON.
-  public func read(_ reader: inout JSONReader) throws -> Result<RecordOperation, Problem> {
+  package func read(_ reader: inout JSONReader) throws -> Result<RecordOperation, Problem> {
     guard try reader.peekKind() == .object else {
       try reader.skipValue()
       return .failure(Problem(.invalidOperation, "An operation is an object."))

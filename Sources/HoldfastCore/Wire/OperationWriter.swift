@@ -1,12 +1,12 @@
 /// Encodes the operations of a change set into the bytes that a device seals and sends.
-public struct OperationWriter: ~Copyable {
+package struct OperationWriter: ~Copyable {
   private var writer = JSONWriter(capacity: 512)
 
   /// Begins a change set.
-  public init() { writer.beginArray() }
+  package init() { writer.beginArray() }
 
   /// The size so far in bytes.
-  public var count: Int { writer.count }
+  package var count: Int { writer.count }
 
   /// Writes one operation.
   ///
@@ -19,7 +19,7 @@ public struct OperationWriter: ~Copyable {
   ///   - settings: with bases, which are written for updates.
   ///   - zone: of a create in a table with an explicit zone.
   ///   - unsendable: by column, what is written instead of a value that no message can carry.
-  public mutating func write(
+  package mutating func write(
     _ kind: RecordOperation.Kind, table: TableSchema, id: String, rev: Int64, stamp: Stamp,
     settings: [RecordOperation.Setting],
     zone: String? = nil, unsendable: [Int: JSONValue] = [:]
@@ -68,7 +68,7 @@ public struct OperationWriter: ~Copyable {
   }
 
   /// Ends the change set and returns its bytes.
-  public consuming func finish() -> [UInt8] {
+  package consuming func finish() -> [UInt8] {
     writer.endArray()
     return writer.bytes
   }
@@ -77,7 +77,7 @@ public struct OperationWriter: ~Copyable {
 extension JSONWriter {
   /// Writes a value of a column. A value of the wrong type, written by another program, keeps its own type, so that the server refuses it
   /// by name and it is not lost.
-  public mutating func value(_ value: Value, of column: ColumnSchema) {
+  package mutating func value(_ value: Value, of column: ColumnSchema) {
     switch (value, column.type) {
     case (.null, _): null()
     case (.integer(let number), .boolean) where number == 0 || number == 1: bool(number == 1)

@@ -11,16 +11,16 @@ public struct RecordOperation: Sendable {
   }
 
   /// A column that the operation sets.
-  public struct Setting: Sendable {
+  package struct Setting: Sendable {
     /// The index of the column in its table.
-    public let column: Int
+    package let column: Int
     /// The new value.
-    public let value: Value
+    package let value: Value
     /// The value before the edit on its device; nil if not sent.
-    public let base: Value?
+    package let base: Value?
 
     /// Creates a setting.
-    public init(column: Int, value: Value, base: Value? = nil) {
+    package init(column: Int, value: Value, base: Value? = nil) {
       self.column = column
       self.value = value
       self.base = base
@@ -28,26 +28,26 @@ public struct RecordOperation: Sendable {
   }
 
   /// The kind of operation.
-  public let kind: Kind
+  package let kind: Kind
   /// The index of the table in the schema.
-  public let table: Int
+  package let table: Int
   /// The record's id.
-  public let id: String
+  package let id: String
   /// The record's `rev` that the operation is based on; 0 if the device knew none.
-  public let rev: Int64
+  package let rev: Int64
   /// The time of the operation.
-  public let stamp: Stamp
+  package let stamp: Stamp
   /// The columns to set: all for a create, the changed ones for an update, none for a delete.
-  public let settings: [Setting]
+  package let settings: [Setting]
   /// The zone of a create in a table with explicit zones.
-  public let zone: String?
+  package let zone: String?
   /// Whether a create restores a deleted record even if its author knew of the deletion. Devices never set it.
-  public let isExplicitRestore: Bool
+  package let isExplicitRestore: Bool
   /// Whether the id is new and random, so that no record can have it. Devices never set it.
-  public let hasNewID: Bool
+  package let hasNewID: Bool
 
   /// Creates an operation.
-  public init(
+  package init(
     kind: Kind, table: Int, id: String, rev: Int64, stamp: Stamp, settings: [Setting], zone: String? = nil,
     isExplicitRestore: Bool = false, hasNewID: Bool = false
   ) {

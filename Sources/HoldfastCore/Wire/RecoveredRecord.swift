@@ -1,24 +1,24 @@
 /// A record or tombstone that a device uploads to a restored server; docs/RESTORING.md, section 4.
-public struct RecoveredRecord: Sendable {
+package struct RecoveredRecord: Sendable {
   /// The maximum number in one request.
-  public static let limit = 500
+  package static let limit = 500
 
   /// The index of the table.
-  public let table: Int
+  package let table: Int
   /// The record's id.
-  public let id: String
+  package let id: String
   /// The record's zone on the device.
-  public let zone: String
+  package let zone: String
   /// The record's `rev` in the lost history.
-  public let rev: Int64
+  package let rev: Int64
   /// The values in column order; nil for a tombstone.
-  public let values: [Value]?
+  package let values: [Value]?
 
   /// Whether it is a tombstone.
-  public var isDeletion: Bool { values == nil }
+  package var isDeletion: Bool { values == nil }
 
   /// Creates a recovered record.
-  public init(table: Int, id: String, zone: String, rev: Int64, values: [Value]?) {
+  package init(table: Int, id: String, zone: String, rev: Int64, values: [Value]?) {
     (self.table, self.id, self.zone, self.rev, self.values) = (table, id, zone, rev, values)
   }
 
@@ -27,7 +27,7 @@ public struct RecoveredRecord: Sendable {
   /// - Parameters:
   ///   - writer: gets the record.
   ///   - table: its table.
-  public func write(to writer: inout JSONWriter, of table: TableSchema) {
+  package func write(to writer: inout JSONWriter, of table: TableSchema) {
     writer.beginObject()
     writer.key("table")
     writer.string(table.name)

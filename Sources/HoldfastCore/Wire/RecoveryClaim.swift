@@ -1,19 +1,19 @@
 /// A device's claim that it has more of a zone than the server; docs/RESTORING.md, section 4.
-public struct RecoveryClaim: Hashable, Sendable {
+package struct RecoveryClaim: Hashable, Sendable {
   /// The maximum number of claims in one request, and of zones for which the server requests proofs.
-  public static let limit = 1000
+  package static let limit = 1000
 
   /// The zone.
-  public let zone: String
+  package let zone: String
   /// The server's last proof of the role; "" if the device has none.
-  public let proof: String
+  package let proof: String
   /// The user's role according to the device, shown to the operator; "" if unknown.
-  public let role: String
+  package let role: String
   /// The number of confirmed records of the zone on the device.
-  public let records: Int64
+  package let records: Int64
 
   /// Creates a claim.
-  public init(zone: String, proof: String, role: String, records: Int64) {
+  package init(zone: String, proof: String, role: String, records: Int64) {
     (self.zone, self.proof, self.role, self.records) = (zone, proof, role, records)
   }
 

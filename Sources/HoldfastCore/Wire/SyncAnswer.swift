@@ -1,92 +1,92 @@
 /// The answer of `POST /v1/sync`; see PROTOCOL.md, section 3.
-public struct SyncAnswer: Sendable {
+package struct SyncAnswer: Sendable {
   /// A permanently refused change set.
-  public struct Refused: Sendable {
+  package struct Refused: Sendable {
     /// The number of its first operation.
-    public let first: Int64
+    package let first: Int64
     /// The number of its last operation.
-    public let last: Int64
+    package let last: Int64
     /// The number of the invalid operation.
-    public let operation: Int64
+    package let operation: Int64
     /// The problem document, as JSON.
-    public let problem: [UInt8]
+    package let problem: [UInt8]
   }
 
   /// The results of recovered records in the request.
-  public struct Recovered: Sendable {
+  package struct Recovered: Sendable {
     /// The number of processed records.
-    public var count: Int64 = 0
+    package var count: Int64 = 0
     /// The refused records: their index in the request, and the problem document.
-    public var refused: [(index: Int64, problem: [UInt8])] = []
+    package var refused: [(index: Int64, problem: [UInt8])] = []
   }
 
   /// The changes of one zone.
-  public struct Part: Sendable {
+  package struct Part: Sendable {
     /// The zone.
-    public var zone = ""
+    package var zone = ""
     /// The user's role in it.
-    public var role = ""
+    package var role = ""
     /// The ack that the changes follow; "" for the beginning.
-    public var from = ""
+    package var from = ""
     /// The token after the changes.
-    public var to = ""
+    package var to = ""
     /// Whether more changes follow.
-    public var hasMore = false
+    package var hasMore = false
     /// The number of changes in this part.
-    public var count: Int64 = 0
+    package var count: Int64 = 0
     /// The maximum number of changes still to come.
-    public var remaining: Int64 = 0
+    package var remaining: Int64 = 0
     /// Whether the zone must be resynced.
-    public var isReset = false
+    package var isReset = false
     /// Whether the reason is a restored server that has less of the zone than the device.
-    public var isRestored = false
+    package var isRestored = false
     /// The range of the array of changes in the body.
-    public var changes: Range<Int> = 0..<0
+    package var changes: Range<Int> = 0..<0
   }
 
   /// The server's clock, at least as late as every stamp in the answer.
-  public var clock = Stamp.zero
+  package var clock = Stamp.zero
   /// The highest number that the server has processed.
-  public var confirmed: Int64 = 0
+  package var confirmed: Int64 = 0
   /// The server's chain fingerprint up to `confirmed`.
-  public var chain = Fingerprint.beginning
+  package var chain = Fingerprint.beginning
   /// The refused change sets that the device has not acknowledged.
-  public var refused: [Refused] = []
+  package var refused: [Refused] = []
   /// Whether the next request must contain all acks.
-  public var mustResend = false
+  package var mustResend = false
   /// The zones with changes.
-  public var parts: [Part] = []
+  package var parts: [Part] = []
   /// The zones that the user may no longer read.
-  public var lost: [String] = []
+  package var lost: [String] = []
   /// A zone to which a restored server can't check access, because it does not know the zone or the member.
-  public struct AwaitingZone: Sendable {
+  package struct AwaitingZone: Sendable {
     /// The zone.
-    public var zone = ""
+    package var zone = ""
     /// Whether the zone is unknown to the server.
-    public var isUnknown = false
+    package var isUnknown = false
     /// The end of the recovery period, in milliseconds since 1970; 0 if recovery is not possible, nil if not stated.
-    public var until: Int64?
+    package var until: Int64?
   }
 
   /// The zones to which a restored server can't check access.
-  public var awaitingRecovery: [AwaitingZone] = []
+  package var awaitingRecovery: [AwaitingZone] = []
   /// The proof that the server processed the device's operations up to `confirmed`; "" if absent.
-  public var proof = ""
+  package var proof = ""
   /// The proofs of the user's roles in zones.
-  public var proofs: [(zone: String, proof: String)] = []
+  package var proofs: [(zone: String, proof: String)] = []
   /// The zones for which the server requests a proof.
-  public var wanted: [String] = []
+  package var wanted: [String] = []
   /// The results of recovered records; nil if none was processed.
-  public var recovered: Recovered?
+  package var recovered: Recovered?
   /// The fingerprint of the server's schema; "" if absent.
-  public var schema = ""
+  package var schema = ""
   /// The former names of its tables and columns.
-  public var renamed = FormerNames()
+  package var renamed = FormerNames()
 
   /// Parses a body. Unknown members are skipped, so that an older device understands a newer server.
   ///
   /// - Throws: `JSONError`; `Problem` with `invalidRequest` if a member is invalid.
-  public init(body: [UInt8]) throws {
+  package init(body: [UInt8]) throws {
     // A proxy may answer 200 with JSON of its own. A missing member must not be taken for an empty one.
     var missing: TextSet = ["clock", "confirmed", "chain", "refused", "resend", "zones", "lost"]
     try JSONReader.read(body) { reader in

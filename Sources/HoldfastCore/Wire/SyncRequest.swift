@@ -1,93 +1,93 @@
 /// The version of the protocol that this code implements.
-public let protocolVersion: Int64 = 1
+package let protocolVersion: Int64 = 1
 
 /// A received change set: its bytes, and its operations or their first problem.
-public struct ReceivedChangeSet: Sendable {
+package struct ReceivedChangeSet: Sendable {
   /// The range of its bytes in the body.
-  public let range: Range<Int>
+  package let range: Range<Int>
   /// The number of its operations, even if they are invalid.
-  public let count: Int
+  package let count: Int
   /// The operations, or the first problem and the index of its operation.
-  public let content: Result<[RecordOperation], RefusedOperation>
+  package let content: Result<[RecordOperation], RefusedOperation>
 }
 
 /// The reason why a change set is refused, and the operation at fault.
-public struct RefusedOperation: Error, Hashable, Sendable {
+package struct RefusedOperation: Error, Hashable, Sendable {
   /// The index of the operation in its change set, from 0.
-  public let index: Int
+  package let index: Int
   /// The problem of the operation.
-  public let problem: Problem
+  package let problem: Problem
 
   /// Creates a refusal.
-  public init(index: Int, problem: Problem) {
+  package init(index: Int, problem: Problem) {
     self.index = index
     self.problem = problem
   }
 }
 
 /// The request of `POST /v1/sync`; see PROTOCOL.md, section 3.
-public struct SyncRequest: Sendable {
+package struct SyncRequest: Sendable {
   /// The ack of one zone: a token, "" for the beginning, nil for a zone that the device no longer has.
-  public struct Ack: Hashable, Sendable {
+  package struct Ack: Hashable, Sendable {
     /// The zone.
-    public let zone: String
+    package let zone: String
     /// The token; "" for the beginning, nil if the device no longer has the zone.
-    public let token: String?
+    package let token: String?
 
     /// Creates an ack.
-    public init(zone: String, token: String?) {
+    package init(zone: String, token: String?) {
       self.zone = zone
       self.token = token
     }
   }
 
   /// The maximum number of change sets in one request.
-  public static let changeSetLimit = 1000
+  package static let changeSetLimit = 1000
   /// The maximum number of operations in one change set.
-  public static let operationLimit = 10000
+  package static let operationLimit = 10000
   /// The maximum number of acks in one request.
-  public static let ackLimit = 100_000
+  package static let ackLimit = 100_000
 
   /// The device has durably stored refusals up to this number.
-  public var acknowledgedRefusals: Int64 = 0
+  package var acknowledgedRefusals: Int64 = 0
   /// The changed acks, or all of them.
-  public var acks: [Ack] = []
+  package var acks: [Ack] = []
   /// Whether `acks` contains all zones of the device.
-  public var isComplete = false
+  package var isComplete = false
   /// The clock of the last answer that the device applied. Its acks are as of then. Nil if not stated.
-  public var lastServerClock: Stamp?
+  package var lastServerClock: Stamp?
   /// The digest of all acks of the device, including those of this request.
-  public var digest = AckDigest().text
+  package var digest = AckDigest().text
   /// The app version that the device reports.
-  public var client: ClientVersion?
+  package var client: ClientVersion?
   /// The version of the app's schema; 0 if not stated.
-  public var schemaVersion: Int64 = 0
+  package var schemaVersion: Int64 = 0
   /// The number of the first operation of the first change set.
-  public var first: Int64 = 1
+  package var first: Int64 = 1
   /// The device's chain before `first`.
-  public var chain = Fingerprint.beginning
+  package var chain = Fingerprint.beginning
   /// The change sets, in order.
-  public var changeSets: [ReceivedChangeSet] = []
+  package var changeSets: [ReceivedChangeSet] = []
   /// The records to recover on a restored server.
-  public var recovered: [Result<RecoveredRecord, Problem>] = []
+  package var recovered: [Result<RecoveredRecord, Problem>] = []
 
   /// The `proof` of the last answer that the device applied; "" if none.
-  public var proof = ""
+  package var proof = ""
   /// Recovery claims of zones for which the server requested a proof.
-  public var claims: [RecoveryClaim] = []
+  package var claims: [RecoveryClaim] = []
   /// Zones for which the device has no proof of the role.
-  public var unproven: [String] = []
+  package var unproven: [String] = []
 
   /// Whether the request writes anything besides acks and acknowledged refusals.
-  public var isWriting: Bool { !changeSets.isEmpty || !recovered.isEmpty || !claims.isEmpty }
+  package var isWriting: Bool { !changeSets.isEmpty || !recovered.isEmpty || !claims.isEmpty }
 
   /// Creates an empty request.
-  public init() {}
+  package init() {}
 
   /// Parses a body.
   ///
   /// - Throws: `Problem`: `malformedJSON`, `invalidRequest` or `protocolUnsupported`.
-  public init(body: [UInt8], operations: OperationReader) throws(Problem) {
+  package init(body: [UInt8], operations: OperationReader) throws(Problem) {
     do {
       self = try JSONReader.read(body) { reader in try Self.read(&reader, operations: operations) }
     } catch let problem as Problem {
@@ -208,7 +208,7 @@ public struct SyncRequest: Sendable {
   /// - Parameters:
   ///   - sealed: the exact bytes of the sealed change sets.
   ///   - recovered: the records to recover, encoded by `RecoveredRecord.write`; used instead of the property.
-  public func body(sealed: [[UInt8]], recovered: [[UInt8]] = []) -> [UInt8] {
+  package func body(sealed: [[UInt8]], recovered: [[UInt8]] = []) -> [UInt8] {
     var writer = JSONWriter(capacity: 512 + sealed.reduce(0) { $0 + $1.count + 1 })
     writer.beginObject()
     writer.key("protocol")

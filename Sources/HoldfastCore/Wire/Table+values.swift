@@ -6,7 +6,7 @@ extension TableSchema {
   ///   - other: handles a member that is no column; returns whether it is known.
   /// - Returns: a value for each column, in order; nil for absent columns.
   /// - Throws: `Problem` naming the column; `JSONError` for a number out of range.
-  public func values(
+  package func values(
     in columns: UnsafeBufferPointer<UInt8>,
     other: (JSONKey, inout JSONReader) throws -> Bool = { _, _ in false }
   ) throws -> [Value?] {
@@ -27,14 +27,14 @@ extension TableSchema {
   }
 
   /// The problem of an operation that sets a column twice, by its current and a former name.
-  public func namedTwice(_ column: Int) -> Problem {
+  package func namedTwice(_ column: Int) -> Problem {
     Problem(.invalidOperation, "\(name).\(columns[column].name) is named twice.")
   }
 
   /// Checks that users may write the columns of an update. In `conflicts` only the resolution is writable.
   ///
   /// - Throws: `Problem.readOnlyTable` naming the column.
-  public func checkWritable(_ settings: [RecordOperation.Setting]) throws(Problem) {
+  package func checkWritable(_ settings: [RecordOperation.Setting]) throws(Problem) {
     if zone != .server { return }
     for setting in settings where columns[setting.column].name != TableSchema.resolutionColumn {
       throw Problem(.readOnlyTable, "\(name).\(columns[setting.column].name)")
@@ -44,7 +44,7 @@ extension TableSchema {
   /// Fills in the missing columns of a new record: the default, or null.
   ///
   /// - Throws: `Problem.valueMissing` naming a required column.
-  public func completed(_ values: [Value?]) throws(Problem) -> [Value?] {
+  package func completed(_ values: [Value?]) throws(Problem) -> [Value?] {
     var values = values
     for (index, column) in columns.enumerated() where values[index] == nil {
       let value = column.defaultValue ?? .null

@@ -1,4 +1,5 @@
 import HoldfastConcurrency
+import HoldfastSystem
 import Synchronization
 
 /// The state shared by all connections of a server.
@@ -19,7 +20,7 @@ final class ServerCore: Sendable {
   let lingering: Milliseconds
   /// Whether connections use TLS.
   let isSecure: Bool
-  private let certificates: Mutex<TLSCertificate?>
+  private let certificates: Locked<TLSCertificate?>
   private let stopping = Atomic<Bool>(false)
   private let expired = Atomic<Bool>(false)
 
@@ -31,7 +32,7 @@ final class ServerCore: Sendable {
   ) {
     self.limits = limits
     isSecure = certificate != nil
-    certificates = Mutex(certificate)
+    certificates = Locked(certificate)
     self.handler = handler
     self.admission = admission
     self.failure = failure

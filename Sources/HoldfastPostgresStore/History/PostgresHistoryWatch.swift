@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
-import Synchronization
+import HoldfastSystem
 
 /// Compares the database with what it has confirmed to this server, at each new connection. A failover, or a restore under a running
 /// server, ends the existing connections. docs/RESTORING.md, section 6.
@@ -23,7 +23,7 @@ final class PostgresHistoryWatch: Sendable {
   private let location: PostgresLocation
   private let service: DatabaseService?
   /// The last transaction that the database confirmed to this server.
-  private let last = Mutex<Confirmed?>(nil)
+  private let last = Locked<Confirmed?>(nil)
 
   /// - Parameter service: how the server opens the database; nil for other tools, which compare nothing.
   init(_ location: PostgresLocation, _ service: DatabaseService?) {

@@ -9,7 +9,7 @@ extension KnownDevice {
       r.first, r.last, r.operation, r.problem, d.scope, d.issued_after, d.acks_purged, d.app, d.app_schema,
       d.session_at
     """
-  /// How many they are.
+  /// The number of these columns.
   static let columnCount = 17
 
   init(_ rows: PostgresRows, _ row: Int, _ token: TokenHash) throws {
@@ -49,7 +49,7 @@ extension ZoneProgress {
       role: rows.text(row, 5), wasLost: rows.bool(row, 6))
   }
 
-  /// The zone as the rows say that it is now.
+  /// The zone with the seq, purge horizon and role of newer rows.
   func refreshed(by rows: PostgresRows) -> ZoneProgress {
     var zone = self
     zone.role = ""

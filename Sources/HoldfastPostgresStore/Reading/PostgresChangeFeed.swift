@@ -4,8 +4,8 @@ import HoldfastService
 
 /// Reads the changes of zones in seq order: a stretch of the ledger at a time, with the values of its records.
 ///
-/// Which tables the records are in is known when the ledger was read. What was found in a zone before is asked for at once, and the rest, if there is
-/// any, by another question in the same transaction.
+/// The ledger says which tables the records are in. The first pipeline reads the tables that the zone had before. A second one in the same
+/// transaction reads the others, if there are any.
 struct PostgresChangeFeed: Sendable {
   final class Source: Sendable {
     /// The name of the table.
@@ -17,7 +17,7 @@ struct PostgresChangeFeed: Sendable {
     let columns: [(key: JSONKeyFragment, type: ColumnType)]
     /// Reads the values of the table's records in stretches.
     let values: PostgresStatement
-    /// Read stretches of the ledger with the values of the table's records: of one zone, and of many.
+    /// Reads stretches of the ledger with the values of the table's records: of one zone, and of many.
     let joined: (one: PostgresStatement, many: PostgresStatement)
 
     fileprivate init(_ table: TableSchema, _ relation: PostgresLayout.Relation, isDistributed: Bool) {
@@ -35,7 +35,7 @@ struct PostgresChangeFeed: Sendable {
 
   /// How many changes of each zone are read at once.
   static let size = 1024
-  /// How many changes a zone may have for all to be read with the device. All of them are of one moment then, without a transaction.
+  /// A zone with at most this many changes is read in one pipeline with the device, so from one snapshot without a transaction.
   static let few: Int64 = 256
 
   static let begin: PostgresStatement = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
@@ -60,7 +60,7 @@ struct PostgresChangeFeed: Sendable {
   let sources: TextMap<Source>
   /// Records the mismatches between ledger and tables.
   let mismatches: PostgresMismatches
-  /// What was found in zones before.
+  /// The tables that zones had before.
   let hints = PostgresFeedHints()
   /// Whether zones may be on different shards.
   let isDistributed: Bool
@@ -102,7 +102,7 @@ struct PostgresChangeFeed: Sendable {
       """)
   }
 
-  /// Stretches that were asked for, by the numbers of the statements in a pipeline.
+  /// Requested stretches, by the numbers of their statements in a pipeline.
   struct Asked {
     fileprivate struct Group {
       let members: [Int]
@@ -115,10 +115,9 @@ struct PostgresChangeFeed: Sendable {
     fileprivate let size: Int
   }
 
-  /// Asks for the first changes of zones.
+  /// Sends the statements that read the first changes of zones.
   ///
-  /// - Parameter isLast: whether nothing can be asked for behind it in the same moment, so that all tables are asked for in which the zones had
-  ///   records before.
+  /// - Parameter isLast: whether no later statement can read the same snapshot. All tables in which the zones had records before are read then.
   func ask(_ zones: [ZoneProgress], size: Int, isLast: Bool, _ pipe: PostgresPipeline) -> Asked {
     let known = hints.tables(of: zones.map(\.zone))
     var asked = Asked(size: size)
@@ -154,7 +153,7 @@ struct PostgresChangeFeed: Sendable {
     return wanted
   }
 
-  /// Takes what was asked for; values of some tables may be missing.
+  /// The requested stretches, from the answers. Values of some tables may be missing.
   func stretches(_ asked: Asked, of zones: [ZoneProgress], _ answers: [PostgresRows]) -> [PostgresStretch] {
     var stretches: [Int: PostgresStretch] = [:]
     for group in asked.groups {
@@ -179,8 +178,8 @@ struct PostgresChangeFeed: Sendable {
   /// Reads the first changes of zones; in a transaction.
   ///
   /// - Parameters:
-  ///   - user: who reads; nil for the server itself.
-  ///   - work: is done while the database reads.
+  ///   - user: the reader; nil for the server itself.
+  ///   - work: runs while the database reads.
   func read(
     _ zones: [ZoneProgress], for user: String?, size: Int = PostgresChangeFeed.size,
     on connection: PostgresConnection, meanwhile work: () -> Void = {}
@@ -214,14 +213,14 @@ struct PostgresChangeFeed: Sendable {
     return stretches
   }
 
-  /// The tables of which a stretch has live records without their values. It is remembered which tables the zone has.
+  /// The tables with live records in a stretch whose values were not read. Notes the tables of the zone for the next read.
   func missingTables(of stretch: PostgresStretch) -> [String] {
     let tables = stretch.tables.filter { sources[$0] != nil }
     hints.note(tables, in: stretch.zone)
     return tables.filter { $0 != stretch.joined && stretch.values[$0] == nil }
   }
 
-  /// Where the rows of each zone are, which stand together in the order of their numbers, from 1 on.
+  /// The range of rows of each zone. The rows are sorted by the zone's number, which starts at 1.
   private static func ranges(_ rows: PostgresRows, _ count: Int) -> [Range<Int>] {
     if count == 1 { return [rows.indices] }
     var ranges = [Range<Int>](repeating: 0..<0, count: count)

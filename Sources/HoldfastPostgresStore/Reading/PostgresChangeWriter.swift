@@ -4,13 +4,13 @@ import HoldfastService
 
 /// Writes changes from libpq's memory straight into JSON.
 struct PostgresChangeWriter {
-  /// Reads the next changes of a zone, as many as are asked for, and does some work meanwhile; nil when the zone can't be read any more.
+  /// Reads up to `size` further changes of a zone, and runs `work` meanwhile; nil if the zone can no longer be read.
   typealias More = (_ zone: ZoneProgress, _ size: Int, _ work: () -> Void) throws -> PostgresStretch?
 
   let feed: PostgresChangeFeed
-  /// The size of the whole text from which on no further change is begun.
+  /// No further change is written once the text has this many bytes.
   let limit: Int
-  /// How many changes at the most.
+  /// The maximum number of changes.
   let count: Int64
   /// The table of the last row.
   private var source: PostgresChangeFeed.Source?
@@ -21,7 +21,7 @@ struct PostgresChangeWriter {
     written = WrittenChanges(last: zone.ack.seq, seq: zone.seq)
   }
 
-  /// Writes an array of changes; see `StoreReader`. The next are read while those that are there are written.
+  /// Writes an array of changes; see `StoreReader`. The next stretch is read while the current one is written.
   mutating func write(_ first: PostgresStretch, to writer: inout JSONWriter, _ more: More) throws
     -> WrittenChanges
   {
@@ -60,18 +60,18 @@ struct PostgresChangeWriter {
     }
   }
 
-  /// Whether there will be room for more than a stretch, as far as that can be said.
+  /// Whether there is probably room for more than this stretch.
   private func isMoreLikely(behind stretch: PostgresStretch, _ size: Int, from start: Int) -> Bool {
     let each = written.count == 0 ? 100 : (size - start) / Int(written.count)
     return written.count + Int64(stretch.rows.count) < count && size + each * stretch.rows.count < limit
   }
 
-  /// How many are read next: one more than may be written shows that there are more.
+  /// The size of the next stretch. One change more than may be written shows whether there are more.
   private func size(behind rows: Int) -> Int {
     Int(min(Int64(PostgresChangeFeed.size), count - written.count - Int64(rows) + 1))
   }
 
-  /// - Returns: whether there is no room for the rest.
+  /// - Returns: whether the limit was reached before the last row.
   private mutating func writeRows(of stretch: inout PostgresStretch, to writer: inout JSONWriter) -> Bool {
     for row in stretch.rows {
       guard writer.count < limit, written.count < count else { return true }
@@ -82,8 +82,7 @@ struct PostgresChangeWriter {
     return false
   }
 
-  /// Writes a change. A record that the ledger has and its table lacks is passed over: it is neither sent nor said to be deleted, and told to
-  /// whoever operates the server.
+  /// Writes a change. A record that is in the ledger but not in its table is skipped and logged for the operator. It is not reported as deleted.
   private mutating func write(_ row: Int, of stretch: inout PostgresStretch, to writer: inout JSONWriter) {
     let places = stretch.places
     if places.int64(row, PostgresStretch.Column.state) != 0 {
@@ -128,7 +127,7 @@ struct PostgresChangeWriter {
     writer.int64(places.int64(row, PostgresStretch.Column.seq))
   }
 
-  /// The table of a row, which is mostly that of the row before.
+  /// The table of a row. It is usually that of the previous row.
   private mutating func source(of row: Int, _ places: PostgresRows) -> PostgresChangeFeed.Source? {
     let isSame = places.withText(row, PostgresStretch.Column.table) { name in
       source?.utf8.withUnsafeBufferPointer { $0.elementsEqual(name) } ?? false
@@ -137,7 +136,7 @@ struct PostgresChangeWriter {
     return source
   }
 
-  /// Where the values of a live record are, and at which column they begin; nil when its table lacks it.
+  /// The row with the values of a live record, and their first column; nil if the record is not in its table.
   private func values(
     of row: Int, _ source: PostgresChangeFeed.Source, _ stretch: inout PostgresStretch
   ) -> (rows: PostgresRows, row: Int, column: Int)? {
@@ -165,8 +164,8 @@ struct PostgresChangeWriter {
     }
   }
 
-  /// Writes a value of JSON. PostgreSQL takes some that no device reads, and SQL may have put one there: a name twice in an object, half a
-  /// character, depth without end. It is sent as a string, so that it stops nothing and can be seen.
+  /// Writes a JSON value. A write by SQL may contain JSON that devices reject: duplicate keys, lone surrogates, unlimited depth. It is sent as a
+  /// string, which does not stop the sync and is visible to users.
   private static func write(json: UnsafeBufferPointer<UInt8>, to writer: inout JSONWriter) {
     do {
       try JSONReader.read(json, maximumDepth: ColumnSchema.jsonDepthLimit) { try $0.skipValue() }

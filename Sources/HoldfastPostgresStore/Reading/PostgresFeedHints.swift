@@ -1,20 +1,20 @@
 import HoldfastCore
 import HoldfastService
-import Synchronization
+import HoldfastSystem
 
-/// What readers found in zones before: a guess at what they will find. A wrong one costs a round trip, and nothing else.
+/// The tables and seqs that earlier reads found in zones. They predict the next read; a wrong prediction costs one more round trip.
 final class PostgresFeedHints: Sendable {
   private struct Hint {
-    /// The tables of live records, the one that comes most likely first.
+    /// The tables of live records, the most likely one first.
     var tables: [String] = []
     /// The zone's seq.
     var seq: Int64 = 0
   }
 
-  /// How many zones are remembered; beyond them all are forgotten.
+  /// The maximum number of zones. Above it, all are removed.
   private static let limit = 20_000
 
-  private let known = Mutex<TextMap<Hint>>([:])
+  private let known = Locked<TextMap<Hint>>([:])
 
   /// The tables in which zones had live records.
   func tables(of zones: [String]) -> [[String]] {
@@ -27,7 +27,7 @@ final class PostgresFeedHints: Sendable {
     return latest > seq && latest - seq <= PostgresChangeFeed.few
   }
 
-  /// Remembers the tables of a stretch, and how far its zone is.
+  /// Stores the tables of a stretch, and the seq of its zone.
   func note(_ tables: [String], in zone: ZoneProgress) {
     known.withLock { known in
       if known.count >= Self.limit { known = [:] }

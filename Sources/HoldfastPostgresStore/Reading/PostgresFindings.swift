@@ -1,43 +1,43 @@
 import HoldfastCore
 import HoldfastService
 
-/// What was read for requests, and what of it they will still miss. What one request gets of it is of one moment.
+/// The rows that were read for a batch of requests, and which further changes these need. A request gets rows of one snapshot only.
 struct PostgresFindings {
-  /// A device, and all that is known of where it stands; without a device for the token of nobody.
+  /// A device with its zones and refusals. `device` is nil for an unknown token.
   struct Found {
     var device: KnownDevice?
     var zones: [ZoneProgress] = []
     var refusals: [StoredRefusal] = []
-    /// The zones that it gets changes of.
+    /// The zones with changes for the device.
     var waiting: [ZoneProgress] = []
-    /// The state of the database in which it was read.
+    /// The PostgreSQL snapshot from which it was read.
     var snapshot = ""
-    /// The moment in which it was read, and the history then.
+    /// The number of that snapshot on this connection, and the server's history in it.
     var moment = 0
     var history: History?
   }
 
-  /// How many zones of a device are read ahead.
+  /// The maximum number of zones of a device to read ahead.
   private static let zones = 16
 
-  /// The parts that were written before.
+  /// The cache of parts.
   let parts: PostgresPartCache
   private let hints: PostgresFeedHints
-  /// By the tokens that were asked for.
+  /// By token.
   var devices: [TokenHash: Found] = [:]
   var stretches: [PostgresStretch.Key: PostgresStretch] = [:]
 
   init(_ parts: PostgresPartCache, _ hints: PostgresFeedHints) { (self.parts, self.hints) = (parts, hints) }
 
-  /// Forgets all.
+  /// Removes everything.
   mutating func removeAll() { (devices, stretches) = ([:], [:]) }
 
-  /// Takes stretches that were read in a moment.
+  /// Adds stretches that were read from one snapshot.
   mutating func add(_ read: [PostgresStretch], in moment: Int) {
     for stretch in read { stretches[PostgresStretch.Key(stretch.zone, in: moment)] = stretch }
   }
 
-  /// Takes devices that were read in a moment; of tokens that nobody has, too.
+  /// Adds devices that were read from one snapshot, and the unknown ones of `tokens`.
   mutating func add(_ read: [TokenHash: Found], of tokens: [TokenHash], in moment: Int, _ history: History) {
     for token in tokens {
       var found = read[token] ?? Found()
@@ -46,7 +46,7 @@ struct PostgresFindings {
     }
   }
 
-  /// Changes that requests are likely to ask for, before anything was read.
+  /// The changes that requests will probably need, predicted before anything is read.
   func guesses(of lookUps: [LookUp]) -> [ZoneProgress] { Self.unique(lookUps.flatMap { guesses(of: $0) }) }
 
   private func guesses(of lookUp: LookUp) -> [ZoneProgress] {
@@ -63,14 +63,14 @@ struct PostgresFindings {
     }
   }
 
-  /// Whether a request will ask for changes that were not read in its moment.
+  /// Whether a request needs changes that were not read from its snapshot.
   func isMissing(_ lookUp: LookUp, epoch: String) -> Bool {
     guard let moment = devices[lookUp.token]?.moment else { return false }
     let count = lookUp.count
     return expected(of: lookUp, epoch: epoch).contains { !has($0, count: count, epoch: epoch, in: moment) }
   }
 
-  /// The changes that requests will ask for, and that have not been written before.
+  /// The changes that requests need, without those that are in the cache of parts.
   func missing(of lookUps: [LookUp], epoch: String) -> [ZoneProgress] {
     Self.unique(
       lookUps.flatMap { lookUp in
@@ -78,14 +78,14 @@ struct PostgresFindings {
       })
   }
 
-  /// The changes that a request will ask for; none where they are many.
+  /// The changes that a request needs; none if there are many.
   private func expected(of lookUp: LookUp, epoch: String) -> [ZoneProgress] {
     guard let found = devices[lookUp.token], found.device != nil else { return [] }
     var zones = found.waiting
     switch lookUp.changes {
     case .none: return []
     case .all(let acks):
-      // What is new is written first, and read then.
+      // Acks that differ from the stored ones are written first. The zones are read afterwards.
       if acks.contains(where: { zone, ack in found.zones.first { $0.zone == zone }?.ack != ack }) {
         return []
       }
@@ -99,7 +99,7 @@ struct PostgresFindings {
     return isMuch ? [] : zones
   }
 
-  /// Whether the changes of a zone need not be read any more.
+  /// Whether the changes of a zone were read already, or are in the cache of parts.
   func has(_ zone: ZoneProgress, count: Int64, epoch: String, in moment: Int) -> Bool {
     stretches[PostgresStretch.Key(zone, in: moment)] != nil || parts[zone, count, epoch] != nil
   }

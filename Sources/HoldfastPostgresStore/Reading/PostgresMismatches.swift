@@ -1,6 +1,6 @@
 import HoldfastCore
 import HoldfastService
-import Synchronization
+import HoldfastSystem
 
 /// Records that readers found in the ledger but not in their table. Each is logged once for the operator.
 final class PostgresMismatches: Sendable {
@@ -12,7 +12,7 @@ final class PostgresMismatches: Sendable {
   /// The maximum number of logged records. The doctor lists all.
   private static let limit = 100
 
-  private let noted = Mutex(Noted())
+  private let noted = Locked(Noted())
 
   /// Sets the log.
   func tell(_ log: @escaping @Sendable (String) -> Void) { noted.withLock { $0.log = log } }

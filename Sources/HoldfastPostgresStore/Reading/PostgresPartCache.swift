@@ -1,14 +1,13 @@
 import HoldfastCore
 import HoldfastService
-import Synchronization
+import HoldfastSystem
 
-/// Parts of zones, as they were written last: what is written to one zone is read by all of its devices.
+/// A cache of parts of zones as JSON: all devices of a zone download the same changes.
 ///
-/// A part stands for one state of its zone. Each change of a zone takes the next seq under the zone's lock, so the changes after a seq are the same
-/// as long as the epoch, the zone's seq and up to where it was purged are the same. A reader compares these with what it has read, in the
-/// moment of its answer.
+/// A part is valid for one state of its zone. Each change of a zone takes the next seq under the zone's lock. So the changes after a seq are the
+/// same while the epoch, the zone's seq and its purge horizon are the same. A reader compares these with the values in its own snapshot.
 final class PostgresPartCache: Sendable {
-  /// A part, and what of it was written.
+  /// A part, and which changes it contains.
   struct Part: Sendable {
     let bytes: [UInt8]
     let written: WrittenChanges
@@ -27,11 +26,11 @@ final class PostgresPartCache: Sendable {
     let count: Int64
   }
 
-  /// Those that were asked for lately, and those of before.
+  /// Recently used parts, and the generation before. A used old part becomes young again.
   private struct Contents {
     var young: [Key: Part] = [:]
     var old: [Key: Part] = [:]
-    /// The size of the young ones.
+    /// The size of the young parts, in bytes.
     var size = 0
 
     mutating func put(_ part: Part, _ key: Key) {
@@ -43,14 +42,14 @@ final class PostgresPartCache: Sendable {
     }
   }
 
-  /// How many bytes are kept.
+  /// The maximum size, in bytes.
   private static let limit = 64 << 20
 
-  private let contents = Mutex(Contents())
+  private let contents = Locked(Contents())
 
-  /// What stands behind the ack of a zone, where that is known.
+  /// The part after the ack of a zone; nil if it is not in the cache.
   ///
-  /// - Parameter count: how many changes at the most.
+  /// - Parameter count: the maximum number of changes.
   subscript(zone: ZoneProgress, count: Int64, epoch: String) -> Part? {
     let key = Key(zone: TextKey(zone.zone), after: zone.ack.seq, count: count)
     let state = State(epoch: epoch, seq: zone.seq, purged: zone.purged)
@@ -62,7 +61,7 @@ final class PostgresPartCache: Sendable {
     }
   }
 
-  /// Keeps a part.
+  /// Adds a part.
   func put(
     _ bytes: [UInt8], _ written: WrittenChanges, of zone: ZoneProgress, _ count: Int64, _ epoch: String
   ) {

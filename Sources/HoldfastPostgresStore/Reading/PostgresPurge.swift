@@ -8,7 +8,7 @@ struct PostgresPurge {
 
   let connection: PostgresConnection
 
-  // MARK: Looking
+  // MARK: Finding
 
   func find(_ kind: Purgeable.Kind, after place: String, _ terms: RetentionTerms, limit: Int) throws
     -> FoundPurgeable

@@ -1,26 +1,25 @@
 import HoldfastCore
 import HoldfastService
 
-/// What a connection has read of devices, for as long as nobody has written: a device that comes again and finds nothing new costs one look at the
-/// state of the database.
+/// A connection's cache of device rows, valid until somebody writes. A request of an up-to-date device costs one query for the current snapshot.
 ///
-/// PostgreSQL tells the state: two equal snapshots see the same transactions, and so the same rows. Source:
-/// <https://www.postgresql.org/docs/15/functions-info.html#FUNCTIONS-PG-SNAPSHOT>. It is asked first only where nothing was written between the last
-/// two looks: while others write, that would be a round trip in vain.
+/// Two equal snapshots of PostgreSQL see the same transactions, so the same rows. Source:
+/// <https://www.postgresql.org/docs/15/functions-info.html#FUNCTIONS-PG-SNAPSHOT>. The snapshot is queried first only if nothing was written
+/// between the last two queries. While others write, the extra round trip would gain nothing.
 struct PostgresReadCache {
-  /// How many rows are kept, about 300 bytes each; beyond them all are dropped.
+  /// The maximum number of rows, about 300 bytes each. Above it, all are removed.
   private static let limit = 20_000
 
   private var snapshot = ""
   private var count = 0
   private var devices: [TokenHash: PostgresFindings.Found] = [:]
   private var answers: [Int64: (request: QuietRequest, answer: [UInt8])] = [:]
-  /// Whether nothing was written between the last two looks.
+  /// Whether nothing was written between the last two queries.
   private(set) var isQuiet = false
 
-  /// Takes the state that was found; what is of another is dropped.
+  /// Sets the current snapshot, and removes the rows of any other.
   ///
-  /// - Returns: whether it is the one of before.
+  /// - Returns: whether it equals the previous one.
   @discardableResult
   mutating func see(_ snapshot: String) -> Bool {
     isQuiet = snapshot == self.snapshot
@@ -30,7 +29,7 @@ struct PostgresReadCache {
     return isQuiet
   }
 
-  /// The devices of all the tokens, in the state that was seen last; nil where one of them is not known.
+  /// The devices of all tokens in the current snapshot; nil if one of them is not in the cache.
   func devices(_ tokens: [TokenHash]) -> [TokenHash: PostgresFindings.Found]? {
     var found: [TokenHash: PostgresFindings.Found] = [:]
     for token in tokens {

@@ -4,7 +4,7 @@ import HoldfastService
 
 /// The statements of a reader that do not depend on the schema.
 enum PostgresReadStatements {
-  /// A device with its refusals, in a row each; of one moment, as the one means little without the other.
+  /// A device with its refusals, one row each. One statement reads both from one snapshot.
   static let findDevices = PostgresStatement(
     devices("d.token_hash = ANY ($1)", by: "d.number, r.first"))
 
@@ -16,7 +16,7 @@ enum PostgresReadStatements {
     """
   }
 
-  /// The history, and with it the state of the database.
+  /// The history, and the current snapshot.
   static let findHistory = PostgresStatement(
     "\(PostgresEpoch.find.sql) UNION ALL SELECT 'snapshot', pg_current_snapshot()::text")
   static let findSnapshot: PostgresStatement = "SELECT pg_current_snapshot()::text"
@@ -65,9 +65,9 @@ enum PostgresReadStatements {
     WHERE m."user" = $1
     """
 
-  /// Devices by the answers to `findHistory`, `findDevices` and `findZones`, and the state of the database in which they were read.
+  /// The devices from the rows of `findHistory`, `findDevices` and `findZones`, and the snapshot from which these were read.
   ///
-  /// - Parameter tokens: those that were asked for, by their bytes.
+  /// - Parameter tokens: the requested tokens, by their bytes.
   static func found(_ tokens: [[UInt8]: TokenHash], _ answers: ArraySlice<PostgresRows>, epoch: String) throws
     -> (devices: [TokenHash: PostgresFindings.Found], snapshot: String)
   {

@@ -102,6 +102,6 @@ extension PostgresReader {
       rows.indices.map { (rows.text($0, 0), rows.int64($0, 1)) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Its log is not the server's to empty.
+  /// PostgreSQL checkpoints its log itself.
   func emptyLog() -> Bool { true }
 }

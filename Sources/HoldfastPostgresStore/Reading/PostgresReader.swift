@@ -12,37 +12,37 @@ class PostgresReader: StoreReader {
   let collections: PostgresCollections
   /// The statements that read records by id.
   let statements: PostgresRecordStatements
-  /// What was looked up.
+  /// The rows that were looked up.
   private var findings: PostgresFindings
-  /// What was looked up before, for as long as nobody writes.
+  /// The rows of earlier look-ups, valid until somebody writes.
   private var cache = PostgresReadCache()
-  /// The device of the request at work.
+  /// The device of the current request.
   private var device: PostgresFindings.Found?
   /// The user for whom changes are read.
   private var user: String?
-  /// How many changes a page has.
+  /// The maximum number of changes of a page.
   private var count = Int64.max
   private var reading = Reading.freely
-  /// The number of the moment that was read last.
+  /// The number of the last snapshot that was read.
   private var moment = 0
-  /// Whether each transaction of the connection is of one moment, without that anybody says so.
+  /// Whether transactions of the connection are repeatable reads by default.
   private let isRepeatable: Bool
 
   private typealias Read = PostgresReadStatements
 
-  /// How what is read next fits to what was read before.
+  /// From which snapshot the next read has to be.
   private enum Reading {
-    /// It may be of a later moment.
+    /// Any.
     case freely
-    /// It must have been read already.
+    /// That of the look-up: the rows must be there already.
     case whole
-    /// A transaction is to be opened.
+    /// That of a transaction, which the next read opens.
     case opening
-    /// A transaction is open.
+    /// That of the open transaction.
     case inTransaction
   }
 
-  /// What was looked up does not suffice.
+  /// A look-up lacks rows that the request needs.
   private struct Incomplete: Error {}
 
   init(
@@ -60,15 +60,15 @@ class PostgresReader: StoreReader {
     self.collections = collections
   }
 
-  /// Begins another request.
+  /// Starts the next request.
   ///
-  /// - Parameter isShared: whether what was looked up is for it, too.
+  /// - Parameter isShared: whether the last look-up includes this request.
   func begin(isShared: Bool) {
     (device, user, count) = (nil, nil, .max)
     if !isShared { findings.removeAll() }
   }
 
-  /// No transaction is needed: a device and its zones are read by one pipeline, which is of one moment.
+  /// No transaction is needed: one pipeline reads a device and its zones from one snapshot.
   func transaction<Result>(_ body: () throws -> Result) throws -> Result { try body() }
 
   func device(_ token: TokenHash) throws -> KnownDevice? {
@@ -91,8 +91,7 @@ class PostgresReader: StoreReader {
     known.see(history)
   }
 
-  /// Looks devices up with the changes that they will ask for, as far as these are few: in a pipeline, and in a second one where the first shows
-  /// what there is to read.
+  /// Looks up devices with the changes that their requests need, if these are few. A second pipeline reads changes that the first one has found.
   func lookUp(_ lookUps: [LookUp]) throws {
     let tokens = lookUps.map(\.token)
     if feed.isDistributed { return try find(tokens, []) }
@@ -108,7 +107,7 @@ class PostgresReader: StoreReader {
     if !rest.isEmpty { try find(rest.map(\.token), guessing: findings.missing(of: rest, epoch: epoch)) }
   }
 
-  /// A table may be asked for in vain, and be denied: then each request reads what it needs by itself.
+  /// Reading ahead may name a table that is not needed and that the role may not read. Then each request reads its rows by itself.
   private func find(_ tokens: [TokenHash], guessing zones: [ZoneProgress]) throws {
     do { try find(tokens, zones) } catch is PostgresError where !zones.isEmpty && connection.isUsable {
       try find(tokens, [])
@@ -117,7 +116,7 @@ class PostgresReader: StoreReader {
 
   private var epoch: String { history.epoch }
 
-  /// Reads devices, and changes of zones, all of one moment.
+  /// Reads devices and changes of zones from one snapshot.
   private func find(_ tokens: [TokenHash], _ zones: [ZoneProgress]) throws {
     var asked: PostgresChangeFeed.Asked?
     let (devices, answers) = try findDevices(tokens) { pipe in
@@ -130,7 +129,7 @@ class PostgresReader: StoreReader {
     findings.add(read, in: moment)
   }
 
-  /// Reads devices with their zones and refusals, behind the history, and what else is asked for: in one moment.
+  /// Reads the history, devices with their zones and refusals, and the statements of `more`, from one snapshot.
   func findDevices(_ tokens: [TokenHash], _ more: (PostgresPipeline) -> Void) throws -> (
     [TokenHash: PostgresFindings.Found], [PostgresRows]
   ) {
@@ -235,7 +234,7 @@ class PostgresReader: StoreReader {
     return try readInTransaction(body)
   }
 
-  /// All is looked up at once, if it is not yet. Only where that does not suffice it is read step by step, in a transaction.
+  /// Reads from the look-up, which is made if needed. If it lacks rows, `body` runs again in a transaction and reads step by step.
   func moment<Result>(of lookUp: LookUp, _ body: () throws -> Result) throws -> Result {
     count = lookUp.count
     if feed.isDistributed { return try moment(body) }
@@ -250,7 +249,7 @@ class PostgresReader: StoreReader {
     }
   }
 
-  /// What others look for stays: it is of one moment, too.
+  /// The look-up of the other requests stays valid, because it has a snapshot of its own.
   private func readInTransaction<Result>(_ body: () throws -> Result) throws -> Result {
     let others = findings
     findings.removeAll()
@@ -264,9 +263,9 @@ class PostgresReader: StoreReader {
     return try body()
   }
 
-  /// Sees to it that what is read next is of the moment of what was read.
+  /// Ensures that the next read is from the snapshot of the previous ones.
   ///
-  /// - Throws: `Incomplete` where it has to be read in a transaction.
+  /// - Throws: `Incomplete` if that needs a transaction.
   private func requireMoment() throws { if case .whole = reading { throw Incomplete() } }
 
   func zone(_ zone: String, for user: String?) throws -> ZoneProgress? {
@@ -315,7 +314,7 @@ class PostgresReader: StoreReader {
     return zones.map { refreshed[$0.zone] ?? $0 }
   }
 
-  /// Whether the changes of a zone are there. Of which history a part is, is known of those who have a device alone.
+  /// Whether the changes of a zone were read. Without a device the history of the snapshot is unknown, so cached parts do not count.
   private func isKnown(_ zone: ZoneProgress, _ count: Int64) -> Bool {
     if let device { return findings.has(zone, count: count, epoch: epoch, in: device.moment) }
     return findings.stretches[PostgresStretch.Key(zone, in: moment)] != nil

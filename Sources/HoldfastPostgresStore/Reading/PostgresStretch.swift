@@ -2,9 +2,9 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// Some changes of a zone, from after some seq on, and the zone as it was at their moment.
+/// Consecutive changes of a zone after a seq, and the zone in the same snapshot.
 struct PostgresStretch {
-  /// Which of a zone's changes they are, those after a seq, and in which moment they were read.
+  /// The zone, the seq before the first change, and the number of the snapshot.
   struct Key: Hashable {
     let zone: TextKey
     let after: Int64
@@ -15,7 +15,7 @@ struct PostgresStretch {
     }
   }
 
-  /// Rows of values, and which of them are to be written.
+  /// Rows of values, and which of them are not yet written.
   struct Cursor {
     let rows: PostgresRows
     var rest: Range<Int>
@@ -24,13 +24,13 @@ struct PostgresStretch {
   let zone: ZoneProgress
   /// Rows of the ledger.
   let places: PostgresRows
-  /// Those of them that are of the zone.
+  /// The rows of the zone among them.
   let rows: Range<Int>
-  /// The table whose values are in the rows themselves; nil for none.
+  /// The table whose values are in the ledger rows themselves; nil if none is.
   var joined: String?
   /// The values of the other live records, by table.
   var values: TextMap<Cursor> = [:]
-  /// Whether there were more.
+  /// Whether the zone may have further changes.
   let isCut: Bool
 
   /// The columns of a row of the ledger; the values follow in `values`, if the record is in its table.
@@ -45,10 +45,10 @@ struct PostgresStretch {
     static let values = 8
   }
 
-  /// The seq of the last; nil when there is none.
+  /// The seq of the last change; nil if there is none.
   var last: Int64? { rows.isEmpty ? nil : places.int64(rows.upperBound - 1, Column.seq) }
 
-  /// The tables of its live records, in the order in which they come; the one of the last is the first.
+  /// The tables of its live records, in order of appearance, except that the table of the last record comes first.
   var tables: [String] {
     var tables: [String] = []
     var last = ""

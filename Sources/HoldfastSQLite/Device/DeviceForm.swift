@@ -26,7 +26,7 @@ package struct DeviceForm: Sendable {
   private let names: TextMap<String>
   private let columns: [(table: String, names: [String])]
 
-  private static let last = Guarded<(schema: [UInt8], form: DeviceForm)?>(nil)
+  private static let last = Locked<(schema: [UInt8], form: DeviceForm)?>(nil)
 
   /// The form of a schema. It is cached, because an app opens its file repeatedly with the same schema.
   package static func of(_ schema: SyncSchema) throws -> DeviceForm {

@@ -1,5 +1,5 @@
-import HoldfastConcurrency
 package import HoldfastService
+import HoldfastSystem
 
 #if canImport(Glibc)
   import Glibc

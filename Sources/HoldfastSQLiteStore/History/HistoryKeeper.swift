@@ -1,7 +1,7 @@
 package import HoldfastCore
 package import HoldfastSQLite
 package import HoldfastService
-import HoldfastConcurrency
+import HoldfastSystem
 
 /// Keeps the history mark consistent with its SQLite database: docs/RESTORING.md, section 6.
 ///

@@ -1,6 +1,6 @@
 package import HoldfastSQLite
 import HoldfastService
-import HoldfastConcurrency
+import HoldfastSystem
 
 /// The SQLite file is inconsistent: it is damaged. Missing data must never be taken for a deletion (I2).
 package struct DamagedDatabase: Error, CustomStringConvertible {

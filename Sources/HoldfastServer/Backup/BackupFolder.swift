@@ -12,7 +12,9 @@ public struct BackupFolder {
   private let path: String
   private let environment: ServerEnvironment
 
-  /// - Parameter path: the folder, which must exist.
+  /// - Parameters:
+  ///   - path: the folder, which must exist.
+  ///   - environment: the clock; the system's unless given.
   public init(_ path: String, environment: ServerEnvironment = .system) {
     (self.path, self.environment) = (path, environment)
   }
@@ -21,7 +23,9 @@ public struct BackupFolder {
   ///
   /// Nothing is removed unless the new backup is good. Only files named by this function count and are removed.
   ///
-  /// - Parameter count: the number of backups to keep, 1 or more.
+  /// - Parameters:
+  ///   - backup: the backup to write.
+  ///   - count: the number of backups to keep, 1 or more.
   /// - Returns: the new file, the contents of the backup, and the files that were removed.
   /// - Throws: `ServerError`; what `Backup.write(to:)` throws.
   public func add(_ backup: Backup, keeping count: Int) throws -> (

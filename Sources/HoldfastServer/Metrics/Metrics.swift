@@ -1,6 +1,6 @@
 import HoldfastCore
 import HoldfastService
-import Synchronization
+import HoldfastSystem
 
 /// The counters and histograms of one server, for `GET /metrics`. Callable from any thread.
 ///
@@ -35,7 +35,7 @@ final class Metrics: Sendable {
   /// The label of a method.
   static func method(_ name: String) -> String { methods.contains(name) ? name : "other" }
 
-  private let counts = Mutex(Counts())
+  private let counts = Locked(Counts())
 
   /// Counts an answered request.
   ///

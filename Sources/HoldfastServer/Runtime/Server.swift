@@ -2,6 +2,7 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastSQLiteStore
 import HoldfastService
+import HoldfastSystem
 import Synchronization
 
 #if canImport(Glibc)
@@ -32,7 +33,7 @@ public final class Server: Sendable {
   private let tls: TLSFiles?
   private let log: RequestLog
   /// The last contents of the certificate files.
-  private let tlsContents: Mutex<TLSFiles.Contents?>
+  private let tlsContents: Locked<TLSFiles.Contents?>
 
   /// Opens the database and starts to listen.
   ///
@@ -52,7 +53,7 @@ public final class Server: Sendable {
       })
     tls = configuration.tls
     let contents = try configuration.tls?.read()
-    tlsContents = Mutex(contents)
+    tlsContents = Locked(contents)
     let certificate = try contents?.pair
     let dispatcher = try RequestDispatcher(database, configuration, log)
     self.dispatcher = dispatcher

@@ -2,7 +2,7 @@ import HoldfastConcurrency
 import HoldfastHTTP
 import HoldfastService
 
-/// A bounded queue of jobs in which clients take turns, and the threads that take them in batches.
+/// A bounded queue of jobs, fair between clients, and the threads that run the jobs in batches.
 ///
 /// @unchecked Sendable: `waiting`, `isStopping`, `isEnded` and `asleep` are accessed only with the lock held. `threads` is set before another thread
 /// has the worker, and read only by its owner.
@@ -15,18 +15,18 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
   private var waiting: FairQueue<Job>
   private var isStopping = false
   private var isEnded = false
-  /// How many threads wait for a job.
+  /// The number of threads that wait for a job.
   private var asleep = 0
   private var threads: [SystemThread] = []
 
   /// Starts the threads.
   ///
   /// - Parameters:
-  ///   - limit: how many jobs may wait; of one client a quarter of them, rounded up.
-  ///   - batch: how many jobs are taken at once; of several threads each leaves half of what waits to the others.
-  ///   - threads: how many threads there are.
-  ///   - running: how many jobs of one client may be under way; any number unless given.
-  ///   - body: does a batch of jobs, on the thread of a number from 0, and says for how many at its end it had no time: not for all.
+  ///   - limit: the maximum number of waiting jobs. One client may have a quarter of them, rounded up.
+  ///   - batch: the maximum number of jobs in a batch. One of several threads takes at most half of the waiting jobs.
+  ///   - threads: the number of threads.
+  ///   - running: the maximum number of running jobs of one client; unlimited by default.
+  ///   - body: runs a batch of jobs on a thread, numbered from 0. It returns how many jobs at the end of the batch it has not run: fewer than all.
   /// - Throws: `ServerError.unreachable` when the system has no thread left.
   init(
     limit: Int, batch: Int, threads count: Int = 1, running: Int = .max,
@@ -45,7 +45,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// How many jobs wait.
+  /// The number of waiting jobs.
   var waitingCount: Int { lock.hold { waiting.count } }
 
   /// Adds a job; false if the queue or the client's share is full, or the worker is stopping.
@@ -107,7 +107,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
       if taken.isEmpty { return }
       let left = body(taken.map(\.job), number)
       lock.hold {
-        // Jobs left undone return to the front of their client's line, in their order.
+        // Jobs that were not run return to the front of their client's queue, in their order.
         for (client, job) in taken.suffix(left).reversed() { waiting.insert(job, of: client, atFront: true) }
         for (client, _) in taken { waiting.finish(client) }
         if asleep > 0 { lock.broadcast() }

@@ -1,5 +1,6 @@
 package import HoldfastCore
 import HoldfastConcurrency
+import HoldfastSystem
 
 /// A new epoch: docs/RESTORING.md, section 3.
 package struct NewEpoch: Sendable {

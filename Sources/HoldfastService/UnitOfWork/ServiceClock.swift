@@ -1,5 +1,5 @@
-import HoldfastConcurrency
 package import HoldfastCore
+import HoldfastSystem
 
 /// The service's hybrid logical clock. It never falls behind a stamp that was written. Writers advance it; all threads read it.
 package final class ServiceClock: Sendable {

@@ -1,4 +1,4 @@
-import HoldfastConcurrency
+import HoldfastSystem
 
 /// The clock for ages of data. It does not follow a jump ahead: it continues by measured time until the wall clock has proved right. Every
 /// deletion by age uses it. All nodes of a cluster share its one stored row.

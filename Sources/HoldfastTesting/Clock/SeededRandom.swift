@@ -1,4 +1,4 @@
-import HoldfastConcurrency
+import HoldfastSystem
 
 /// The randomness of a test: the same for the same seed. Source: SplitMix64, <https://prng.di.unimi.it/splitmix64.c>.
 final class SeededRandom: Sendable {

@@ -1,5 +1,6 @@
 public import Foundation
 import HoldfastConcurrency
+import HoldfastSystem
 
 /// The time of a test: that of the server and of all devices. It moves when the test says so, and by a millisecond each time that
 /// somebody looks at it, so that a later edit is later.

@@ -1,5 +1,5 @@
 import HoldfastService
-import HoldfastConcurrency
+import HoldfastSystem
 
 /// What a test has the server refuse, beside the team's own rules.
 final class Refusals: Sendable {

@@ -1,4 +1,4 @@
-import HoldfastConcurrency
+import HoldfastSystem
 
 /// What the server of a test says of unexpected failures.
 final class ServerLog: Sendable {

@@ -1,6 +1,6 @@
 import Foundation
 public import Holdfast
-import HoldfastConcurrency
+import HoldfastSystem
 
 /// A device of a test: a user's phone with the app's database, an engine, and a clock that may be wrong.
 ///

@@ -1,4 +1,4 @@
-import HoldfastConcurrency
+import HoldfastSystem
 
 /// The network between the devices of a test and its server.
 ///

@@ -1,5 +1,5 @@
 import Holdfast
-import HoldfastConcurrency
+import HoldfastSystem
 
 /// A device's way to the server of a test.
 final class TestTransport: Transport {

@@ -1,7 +1,7 @@
 public import Foundation
 public import Holdfast
 public import HoldfastService
-import HoldfastConcurrency
+import HoldfastSystem
 
 /// A server and devices in one process, for the tests of an app: the real client and the real rules of the server, without sockets,
 /// threads to wait for, or time that passes by itself.

@@ -83,7 +83,7 @@ struct LifeTests {
   func network() async throws {
     let fixture = try Fixture()
     try await fixture.signIn()
-    let isThere = Guarded(false)
+    let isThere = Locked(false)
     let transport = Waiting {
       guard isThere.withLock({ $0 }) else { throw StoreError(.offline, "No network.") }
       return Self.nothing
@@ -159,7 +159,7 @@ struct LifeTests {
   func suspendedEngine() async throws {
     let fixture = try Fixture()
     try await fixture.signIn()
-    let isAnswering = Guarded(false)
+    let isAnswering = Locked(false)
     let transport = Waiting { isAnswering.withLock { $0 } ? Self.nothing : try await Self.never() }
     let engine = SyncEngine(store: fixture.store, transport: transport, network: nil)
     let running = Task { await engine.run() }

@@ -8,7 +8,7 @@ import Testing
 struct TokenStorageTests {
   /// A keychain of a test.
   private final class Keychain: TokenStorage {
-    private let tokens = Guarded<TextMap<String>>([:])
+    private let tokens = Locked<TextMap<String>>([:])
     var all: [String] { tokens.withLock { $0.map { $0.value } } }
     func token(for device: String) -> String? { tokens.withLock { $0[device] } }
     func save(_ token: String?, for device: String) { tokens.withLock { $0[device] = token } }

@@ -161,7 +161,7 @@ struct LiveQueryTests {
 
 /// Counts, from any thread.
 final class Counter: Sendable {
-  private let number = Guarded(0)
+  private let number = Locked(0)
   var value: Int { number.withLock { $0 } }
   func increment() { number.withLock { $0 += 1 } }
 }
