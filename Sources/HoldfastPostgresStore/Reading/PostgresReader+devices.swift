@@ -8,7 +8,8 @@ extension PostgresReader {
       PostgresReadStatements.listDevices, PostgresParameters(user, Int64(limit)))
     return rows.indices.map { row in
       ListedDevice(
-        number: rows.int64(row, 0), id: rows.text(row, 1), name: rows.text(row, 2), seenAt: rows.int64(row, 3),
+        number: rows.int64(row, 0), id: rows.text(row, 1), name: rows.text(row, 2),
+        seenAt: rows.int64(row, 3),
         hasSession: rows.bool(row, 4),
         pushToken: rows.optionalText(row, 5).map { PushToken(kind: $0, token: rows.text(row, 6)) })
     }

@@ -133,7 +133,8 @@ final class RequestDispatcher: Sendable {
         devices: { audience, number, limit in
           try database.read { try $0.pushTargets(audience, after: number, limit: limit) }
         },
-        write: { Self.write(.notified($0, gone: $1), to: writer) != nil }, environment: environment, log: failed))
+        write: { Self.write(.notified($0, gone: $1), to: writer) != nil }, environment: environment,
+        log: failed))
     listener = try Self.listen(database, events, webhook)
     Self.observe(database.known, events, isAlone: listener == nil, log)
     // The only server of a database leads.

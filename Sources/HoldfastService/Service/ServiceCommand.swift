@@ -66,7 +66,8 @@ extension ServiceCommand {
     case .sync(let command): command.key
     case .rest(let command): command.key
     case .changePassword(let change): change.key
-    case .copyDevice(let key, _, _), .signOut(let key), .setPushToken(let key, _), .revoke(let key, _), .revokeOthers(let key),
+    case .copyDevice(let key, _, _), .signOut(let key), .setPushToken(let key, _), .revoke(let key, _),
+      .revokeOthers(let key),
       .erase(let key, _), .invite(let key, _, _), .revokeInvitation(let key, _, _), .accept(let key, _),
       .membership(let key, _):
       key
@@ -90,7 +91,8 @@ extension ServiceCommand {
     case .purge(.departure(let user, let zone), _): Footprint(user: user, zones: [zone])
     case .purge(.erasedRecords(let user, let zone, let records), _):
       Footprint(user: user, records: records, zones: [zone])
-    case .copyDevice, .signOut, .setPushToken, .revoke, .revokeOthers, .changePassword, .erase, .signUp, .signIn,
+    case .copyDevice, .signOut, .setPushToken, .revoke, .revokeOthers, .changePassword, .erase, .signUp,
+      .signIn,
       .signInByProvider,
       .accept, .keepResult, .notified, .purge, .keepTime,
       .probe:
