@@ -97,6 +97,7 @@ extension Address {
       case .sessions: "/v1/sessions"
       case .currentSession: "/v1/sessions/current"
       case .devices: "/v1/devices"
+      case .pushToken: "/v1/push-token"
       case .device: "/v1/devices/some"
       case .account: "/v1/account"
       case .password: "/v1/account/password"

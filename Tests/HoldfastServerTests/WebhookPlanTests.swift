@@ -1,16 +1,51 @@
+import HoldfastCore
 import Testing
 
 @testable import HoldfastServer
 
 /// When a team's program is told of which zones.
 @Suite struct WebhookPlanTests {
+  private func zones(_ names: String..., by author: Int64? = nil) -> [(key: String, value: Int64?)] {
+    names.map { ($0, author) }
+  }
+
+  @Test("the author of a zone is known while one device alone writes it")
+  func authors() {
+    var plan = WebhookPlan()
+    plan.add(zones("a", "b", by: 1))
+    plan.add(zones("b", by: 2))
+    plan.add(zones("c"))
+    #expect(plan.begin(["a", "b", "c"]) == ["a": 1, "b": 0, "c": 0])
+    // The call fails; what comes meanwhile is added.
+    plan.add(zones("a", by: 2))
+    plan.postponed(now: 0, retryAfter: 0, random: 0)
+    #expect(plan.begin(["a"]) == ["a": 0])
+    plan.succeeded(["a"])
+    #expect(plan.begin(["a"]) == ["a": 0])
+  }
+
+  @Test("a zone that moves during its call is told again, as the call may have left out its author")
+  func movesDuringCall() {
+    var plan = WebhookPlan()
+    plan.scanned()
+    plan.add(zones("a", by: 1))
+    #expect(plan.begin(["a"]) == ["a": 1])
+    plan.add(zones("a", by: 2))
+    plan.succeeded(["a"])
+    #expect(plan.next(10, now: 0) == ["a"])
+    #expect(plan.begin(["a"]) == ["a": 2])
+    plan.succeeded(["a"])
+    #expect(plan.next(10, now: 0).isEmpty)
+  }
+
   @Test("a zone that moves again before it was told is told once")
   func coalesces() {
     var plan = WebhookPlan()
     plan.scanned()
-    plan.add(["a", "b"])
-    plan.add(["a"])
+    plan.add(zones("a", "b"))
+    plan.add(zones("a"))
     #expect(plan.next(10, now: 0) == ["a", "b"])
+    _ = plan.begin(["a", "b"])
     plan.succeeded(["a", "b"])
     #expect(plan.next(10, now: 0).isEmpty)
     #expect(plan.nextTime(now: 0) == nil)
@@ -21,7 +56,7 @@ import Testing
   )
   func backsOff() {
     var plan = WebhookPlan()
-    plan.add(["a"])
+    plan.add(zones("a"))
     for (attempt, longest) in [
       1000, 2000, 4000, 8000, 16000, 32000, 64000, 128_000, 256_000, 300_000, 300_000,
     ]
@@ -33,8 +68,9 @@ import Testing
     }
     plan.postponed(now: 0, retryAfter: 3_600_000, random: .max)
     #expect(plan.nextTime(now: 0) == 3_600_000)
+    _ = plan.begin(["a"])
     plan.succeeded(["a"])
-    plan.add(["b"])
+    plan.add(zones("b"))
     #expect(plan.next(10, now: 0) == ["b"])
   }
 
@@ -51,14 +87,16 @@ import Testing
   @Test("zones of a call that is refused are told one by one; one that is refused alone waits alone (I12)")
   func separates() {
     var plan = WebhookPlan()
-    plan.add(["a", "b", "c"])
+    plan.add(zones("a", "b", "c"))
     plan.refused(["a", "b", "c"], now: 0, random: 0)
     #expect(plan.next(10, now: 0) == ["a"])
     plan.refused(["a"], now: 0, random: 0)
     #expect(plan.next(10, now: 0) == ["b"])
+    _ = plan.begin(["b"])
     plan.succeeded(["b"])
-    plan.add(["d"])
+    plan.add(zones("d"))
     #expect(plan.next(10, now: 0) == ["c"])
+    _ = plan.begin(["c"])
     plan.succeeded(["c"])
     #expect(plan.next(10, now: 0) == ["d"])
     #expect(plan.next(10, now: 500) == ["a"])
@@ -68,9 +106,9 @@ import Testing
   func bounded() {
     var plan = WebhookPlan()
     plan.scanned()
-    plan.add((0..<WebhookPlan.limit).map { "zone \($0)" })
+    plan.add((0..<WebhookPlan.limit).map { ("zone \($0)", nil) })
     #expect(!plan.mustScan)
-    plan.add(["one more"])
+    plan.add(zones("one more"))
     #expect(plan.mustScan)
     #expect(!plan.next(.max, now: 0).contains("one more"))
   }

@@ -17,10 +17,14 @@ import Testing
     struct Call {
       let zones: TextMap<Int64>
       let users: TextSet
+      /// The ids of the devices.
+      let devices: [String]
     }
 
     private let calls = Mutex<[Call]>([])
     private let statuses: Mutex<[Int]>
+    /// The push tokens that it calls dead.
+    let gone = Mutex<[String]>([])
     private let stream: AsyncStream<Call>
     private let heard: AsyncStream<Call>.Continuation
 
@@ -40,16 +44,25 @@ import Testing
           zones: TextMap(
             zones.map { ($0["zone"]?.stringValue ?? "", $0["seq"]?.integerValue ?? 0) },
             uniquingKeysWith: max),
-          users: TextSet(zones.flatMap { $0["users"]?.elements ?? [] }.compactMap(\.stringValue)))
+          users: TextSet(zones.flatMap { $0["users"]?.elements ?? [] }.compactMap(\.stringValue)),
+          devices: (body["devices"]?.elements ?? []).compactMap { $0["id"]?.stringValue })
+        let gone = gone.withLock { $0.map { JSONValue.string($0) } }
         calls.withLock { $0.append(call) }
         heard.yield(call)
-        return WebhookConfiguration.Answer(status: 200)
+        return WebhookConfiguration.Answer(
+          status: 200, body: JSONValue.object([.init("gone", .array(gone))]).bytes)
       }
     }
 
     /// Waits until a zone was told up to a seq.
     func receive(_ zone: String, _ seq: Int64) async {
       for await call in stream where call.zones[zone] ?? 0 >= seq { return }
+    }
+
+    /// The devices of the next call with a zone up to a seq.
+    func devices(_ zone: String, _ seq: Int64 = 0) async -> [String] {
+      for await call in stream where call.zones[zone] ?? -1 >= seq { return call.devices }
+      return []
     }
 
     var all: [Call] { calls.withLock { $0 } }
@@ -62,10 +75,13 @@ import Testing
 
   init() throws { location = try Engine.used.makeLocation(in: folder) }
 
-  private func withServer(_ program: Program, _ body: (Server) async throws -> Void) async throws {
+  private func withServer(
+    _ program: Program, deviceBatch: Int? = nil, _ body: (Server) async throws -> Void
+  ) async throws {
     var configuration = Configuration(
       schema: try TestServer.schema(), database: location, environment: .system, log: { _ in })
     configuration.webhook = program.configuration
+    if let deviceBatch { configuration.webhook?.deviceBatch = deviceBatch }
     let server = try Server(configuration)
     defer { server.stop() }
     try await body(server)
@@ -73,13 +89,36 @@ import Testing
 
   /// Signs a user up, which makes a zone with one record.
   private func signUp(_ server: Server, _ name: String) async throws -> String {
-    var request = URLRequest(url: try #require(URL(string: server.url + "/v1/accounts")))
-    request.httpMethod = "POST"
+    try #require(await session(server, "accounts", name)["user"]?["id"]?.stringValue)
+  }
+
+  private func session(_ server: Server, _ path: String, _ name: String) async throws -> JSONValue {
+    let body = #"{"name":"\#(name)","password":"correct horse","device":{"name":"phone"}}"#
+    return try await send(server, "POST", path, body)
+  }
+
+  private func send(
+    _ server: Server, _ method: String, _ path: String, _ body: String, as session: JSONValue? = nil
+  ) async throws -> JSONValue {
+    var request = URLRequest(url: try #require(URL(string: server.url + "/v1/" + path)))
+    request.httpMethod = method
     request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-    request.httpBody = Data(
-      #"{"name":"\#(name)","password":"correct horse","device":{"name":"phone"}}"#.utf8)
+    if let token = session?["token"]?.stringValue {
+      request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")
+    }
+    request.httpBody = Data(body.utf8)
     let (data, _) = try await URLSession.shared.data(for: request)
-    return try #require(JSONValue(parsing: Array(data))["user"]?["id"]?.stringValue)
+    return data.isEmpty ? .null : try JSONValue(parsing: Array(data))
+  }
+
+  /// A session with a push token.
+  private func device(_ server: Server, _ path: String, _ name: String, token: String) async throws
+    -> (session: JSONValue, id: String)
+  {
+    let session = try await session(server, path, name)
+    _ = try await send(
+      server, "PUT", "push-token", #"{"kind":"apns","token":"\#(token)"}"#, as: session)
+    return (session, try #require(session["device"]?["id"]?.stringValue))
   }
 
   @Test("a program hears which zones moved, how far, and who is in them")
@@ -110,6 +149,59 @@ import Testing
     let second = Program()
     try await withServer(second) { _ in await second.receive(bob, 1) }
     #expect(!second.all.contains { $0.zones[alice] != nil })
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  /// Gives a list another title; returns the seq of the change.
+  private func rename(_ server: Server, _ list: String, _ title: String, as session: JSONValue) async throws
+    -> Int64
+  {
+    let record = try await send(
+      server, "PATCH", "tables/lists/\(list)", #"{"columns":{"title":"\#(title)"}}"#, as: session)
+    return try #require(record["seq"]?.integerValue)
+  }
+
+  @Test(
+    "a call names the members' devices until they are dead; one that wrote over REST lacks the change, too (I10)"
+  )
+  func devices() async throws {
+    let program = Program()
+    try await withServer(program) { server in
+      let phone = try await device(server, "accounts", "alice", token: "phone")
+      let tablet = try await device(server, "sessions", "alice", token: "tablet")
+      _ = try await device(server, "accounts", "bob", token: "bob")
+      let list = try await send(
+        server, "POST", "tables/lists", #"{"columns":{"title":"Groceries"}}"#, as: phone.session)
+      let zone = try #require(list["id"]?.stringValue)
+      #expect(await program.devices(zone, list["seq"]?.integerValue ?? 0) == [phone.id, tablet.id])
+      program.gone.withLock { $0 = ["phone"] }
+      let first = try await rename(server, zone, "Wine", as: phone.session)
+      #expect(await program.devices(zone, first).contains(tablet.id))
+      let second = try await rename(server, zone, "Tea", as: phone.session)
+      #expect(await program.devices(zone, second) == [tablet.id])
+    }
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  @Test("more devices than a call takes are named by calls that follow (I11)")
+  func manyDevices() async throws {
+    let program = Program()
+    try await withServer(program, deviceBatch: 2) { server in
+      let first = try await device(server, "accounts", "alice", token: "0")
+      var ids: TextSet = []
+      for number in 1...5 {
+        ids.insert(try await device(server, "sessions", "alice", token: "\(number)").id)
+      }
+      let list = try await send(
+        server, "POST", "tables/lists", #"{"columns":{"title":"Groceries"}}"#, as: first.session)
+      let zone = try #require(list["id"]?.stringValue)
+      var named: TextSet = []
+      while !ids.isSubset(of: named) {
+        let batch = await program.devices(zone)
+        #expect((1...2).contains(batch.count))
+        named.formUnion(batch)
+      }
+    }
     try? FileManager.default.removeItem(at: folder)
   }
 }

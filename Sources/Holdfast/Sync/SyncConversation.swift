@@ -32,6 +32,8 @@ package final class SyncConversation: @unchecked Sendable {
     case snapshot(SnapshotQuestion)
     /// For a new identity, by the device of a token.
     case identity(token: String?)
+    /// What the server is told of the push token.
+    case pushToken(PushTokenQuestion)
   }
 
   private var machine: SyncMachine?
@@ -45,6 +47,7 @@ package final class SyncConversation: @unchecked Sendable {
   private var waiters: [Int] = []
   var summary = SyncSummary()
   var download = SnapshotDownload()
+  var pushToken = PushTokenSending()
   /// Those that the last answer wanted resynced, and that wait.
   private var waitingZones: [WaitingZone] = []
   /// Those that a restored server can't give yet.
@@ -94,13 +97,14 @@ package final class SyncConversation: @unchecked Sendable {
     _ answer: Result<TransportAnswer, StoreError>, to question: Question, in database: LocalDatabase
   ) -> [Effect] {
     collect(database) {
-      let event =
-        switch question {
-        case .sync(let request): outcome(answer, request, database)
-        case .snapshot(let question): snapshot(answer, question, database)
-        case .identity(let token): identity(answer, token, database)
-        }
-      run(event, database)
+      switch question {
+      case .sync(let request): run(outcome(answer, request, database), database)
+      case .snapshot(let question): run(snapshot(answer, question, database), database)
+      case .identity(let token): run(identity(answer, token, database), database)
+      case .pushToken(let question):
+        if let failure = pushToken(answer, question, database) { return run(.failed(failure), database) }
+        send(changeSetLimit: question.changeSetLimit, database)
+      }
     }
   }
 
@@ -168,12 +172,14 @@ package final class SyncConversation: @unchecked Sendable {
     waiters = []
     summary = SyncSummary()
     total = 0
+    pushToken.isTried = false
   }
 
   // MARK: One round trip
 
   private func send(changeSetLimit: Int, _ database: LocalDatabase) {
     do {
+      if try sendPushToken(before: changeSetLimit, database) { return }
       guard
         let request = try RequestPreparation(database: database).prepare(
           changeSetLimit: changeSetLimit, app: app)

@@ -50,6 +50,21 @@ extension SyncEngine {
     }
   }
 
+  /// Sets or removes the push token of this installation. It is kept on the device, and sent with the next sync: at once while `run()` is there. It
+  /// is sent again after each launch and each sign-in, and also belongs to the user who signs in next.
+  ///
+  /// Call it whenever the system says the token. One that is known already costs nothing.
+  ///
+  /// ```swift
+  /// try await engine.setPushToken(PushToken(kind: "apns", token: deviceToken.base64EncodedString()))
+  /// ```
+  /// - Parameter token: the token; nil when the device is not to be woken any more.
+  /// - Throws: `StoreError.valueUnfit` when its kind or its size is not valid.
+  public func setPushToken(_ token: PushToken?) async throws {
+    let isNew = try await store.writer.perform { try StoredPushToken(database: $0).set(token) }
+    if isNew, isRunning { await handle(.edited) }
+  }
+
   /// Erases the account of this device's user for ever, and signs the device out. What was shared stays with those with whom it was, without
   /// the user's name. Sync before, as what was not sent is lost with the data. Takes a connection.
   ///

@@ -25,7 +25,7 @@ public actor SyncEngine {
   private var moment = SyncMoment()
   private var observers: [Int: @Sendable (SyncMoment) -> Void] = [:]
   private var lastNumber = 0
-  private var isRunning = false
+  private(set) var isRunning = false
   /// The effects of steps that ended before an earlier one was heard of.
   private var early: [Int: [SyncConversation.Effect]] = [:]
   private var nextStep = 0

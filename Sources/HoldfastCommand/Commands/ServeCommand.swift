@@ -37,7 +37,7 @@ enum ServeCommand: Subcommand {
         help: "The folder of a web app, served beside the protocol; the JavaScript client is at /client/"),
       .init(
         name: "webhook", value: "URL",
-        help: "Tells this program which zones moved; with --webhook-secret"),
+        help: "Tells this program which zones moved and which devices to wake; with --webhook-secret"),
       .init(
         name: "webhook-secret", value: "FILE",
         help: "The key of the webhook's signatures: 16 bytes or more, without the line break at the end"),

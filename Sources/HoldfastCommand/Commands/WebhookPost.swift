@@ -11,7 +11,7 @@ extension WebhookConfiguration {
       let request = HTTPClientRequest(
         method: "POST", url: url.absoluteString, headers: delivery.headers, body: delivery.body)
       guard let answer = try? client.sendAndWait(request) else { return Answer(status: 0) }
-      return Answer(status: answer.head.status, retryAfter: answer.head.retryAfter)
+      return Answer(status: answer.head.status, retryAfter: answer.head.retryAfter, body: answer.body)
     }
   }
 }

@@ -16,6 +16,7 @@ package enum PostgresShards {
     ("holdfast.meta", .everywhere), ("holdfast.tables", .everywhere), ("holdfast.accounts", .everywhere),
     ("holdfast.zones", .by("zone")), ("holdfast.records", .by("zone")), ("holdfast.notified", .by("zone")),
     ("holdfast.devices", .by("number")), ("holdfast.acks", .by("device")),
+    ("holdfast.push_tokens", .by("device")),
     ("holdfast.refusals", .by("device")), ("holdfast.requests", .by("device")),
     ("holdfast.created", .by("device")),
     ("holdfast.results", .by("account")), ("holdfast.result_ids", .by("account")),

@@ -120,9 +120,13 @@ struct PostgresPurge {
     case .unusedDevices(let numbers):
       var purged = Purged()
       for number in numbers {
-        purged.devices += try connection.query(
+        if try connection.query(
           SQL.dropUnused, PostgresParameters(number, terms.unusedBefore)
-        ).count
+        ).isEmpty {
+          continue
+        }
+        purged.devices += 1
+        try connection.run(SQL.dropPushToken, PostgresParameters(number))
       }
       return purged
     case .lostHistory(let zone): return try purgeLostHistory(of: zone)
@@ -216,6 +220,7 @@ struct PostgresPurge {
     ).texts
     try connection.pipeline { pipe in
       pipe.send(SQL.markDevice, PostgresParameters(device))
+      pipe.send(SQL.dropPushToken, PostgresParameters(device))
       if let last = zones.last { pipe.send(SQL.dropAcks, PostgresParameters(device, last)) }
     }
     Trace.took(.devicePurged)

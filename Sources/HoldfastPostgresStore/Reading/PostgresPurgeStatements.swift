@@ -12,6 +12,7 @@ enum PostgresPurgeStatements {
     DELETE FROM holdfast.devices WHERE number = $1 AND session = 1 AND NOT session_used AND scope IS NULL
       AND issued_after IS NULL AND seen_at <= $2 RETURNING id
     """
+  static let dropPushToken: PostgresStatement = "DELETE FROM holdfast.push_tokens WHERE device = $1"
   static let findZones: PostgresStatement = """
     SELECT DISTINCT r.zone FROM holdfast.records r WHERE r.state > 0 AND r.zone > $1 ORDER BY r.zone LIMIT $2
     """

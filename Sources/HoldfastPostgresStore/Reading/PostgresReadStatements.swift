@@ -20,15 +20,15 @@ enum PostgresReadStatements {
   static let findHistory = PostgresStatement(
     "\(PostgresEpoch.find.sql) UNION ALL SELECT 'snapshot', pg_current_snapshot()::text")
   static let findSnapshot: PostgresStatement = "SELECT pg_current_snapshot()::text"
-  static let findAllUnnotified = PostgresStatement(unnotified(""))
-  static let findUnnotified = PostgresStatement(unnotified("AND z.zone = ANY ($2)"))
+  static let findAllUnnotified = PostgresStatement(unnotified("z.seq > coalesce(t.seq, 0)"))
+  static let findUnnotified = PostgresStatement(unnotified("z.zone = ANY ($2)"))
 
   static func unnotified(_ condition: String) -> String {
     """
     SELECT z.zone, z.seq, z.public,
       (SELECT string_agg(m."user", ' ') FROM holdfast.access m WHERE m.zone = z.zone)
     FROM holdfast.zones z LEFT JOIN holdfast.notified t ON t.zone = z.zone
-    WHERE z.seq > coalesce(t.seq, 0) \(condition) ORDER BY z.zone LIMIT $1
+    WHERE \(condition) ORDER BY z.zone LIMIT $1
     """
   }
 
@@ -43,8 +43,19 @@ enum PostgresReadStatements {
   static let findAccountOfID: PostgresStatement =
     "SELECT name, password FROM holdfast.accounts WHERE id = $1 AND erasure = 0"
   static let listDevices: PostgresStatement = """
-    SELECT number, id, name, seen_at, token_hash IS NOT NULL AND issued_after IS NULL FROM holdfast.devices
-    WHERE account = $1 ORDER BY seen_at DESC, number DESC LIMIT $2
+    SELECT d.number, d.id, d.name, d.seen_at, d.token_hash IS NOT NULL AND d.issued_after IS NULL, p.kind, p.token
+    FROM holdfast.devices d LEFT JOIN holdfast.push_tokens p ON p.device = d.number
+    WHERE d.account = $1 ORDER BY d.seen_at DESC, d.number DESC LIMIT $2
+    """
+  static let findPushTargets: PostgresStatement = """
+    SELECT p.device, d.id, d.account, NULL::text, p.kind, p.token FROM holdfast.devices d
+    JOIN holdfast.push_tokens p ON p.device = d.number
+    WHERE d.account = ANY ($1) AND d.number > $2 ORDER BY d.number LIMIT $3
+    """
+  static let findFollowers: PostgresStatement = """
+    SELECT p.device, d.id, d.account, a.zone, p.kind, p.token FROM holdfast.acks a
+    JOIN holdfast.push_tokens p ON p.device = a.device JOIN holdfast.devices d ON d.number = a.device
+    WHERE a.zone = ANY ($1) AND a.device > $2 ORDER BY a.device LIMIT $3
     """
   static let findAccount: PostgresStatement =
     "SELECT id, password FROM holdfast.accounts WHERE name = $1"

@@ -189,15 +189,6 @@ class PostgresReader: StoreReader {
     return rows.isEmpty ? nil : (rows.text(0, 0), rows.text(0, 1))
   }
 
-  func devices(of user: String, limit: Int) throws -> [ListedDevice] {
-    let rows = try connection.query(Read.listDevices, PostgresParameters(user, Int64(limit)))
-    return rows.indices.map {
-      ListedDevice(
-        number: rows.int64($0, 0), id: rows.text($0, 1), name: rows.text($0, 2), seenAt: rows.int64($0, 3),
-        hasSession: rows.bool($0, 4))
-    }
-  }
-
   func zones(of device: DeviceKey) throws -> [ZoneProgress] { try found(device.token).zones }
 
   func answer(to request: QuietRequest, of device: Int64) -> [UInt8]? {

@@ -12,14 +12,14 @@ final class PostgresShardReader: PostgresReader {
     SELECT z.zone, z.seq, z.purged, CASE WHEN z.public THEN 'viewer' ELSE '' END FROM holdfast.zones z
     WHERE z.zone = ANY ($1)
     """
-  private static let findAllUnnotified = PostgresStatement(unnotified(""))
-  private static let findUnnotified = PostgresStatement(unnotified("AND z.zone = ANY ($2)"))
+  private static let findAllUnnotified = PostgresStatement(unnotified("z.seq > coalesce(t.seq, 0)"))
+  private static let findUnnotified = PostgresStatement(unnotified("z.zone = ANY ($2)"))
 
   private static func unnotified(_ condition: String) -> String {
     """
     SELECT z.zone, z.seq, z.public, string_agg(m."user", ' ') FROM holdfast.zones z
     LEFT JOIN holdfast.notified t ON t.zone = z.zone LEFT JOIN holdfast.access m ON m.zone = z.zone
-    WHERE z.seq > coalesce(t.seq, 0) \(condition) GROUP BY z.zone, z.seq, z.public ORDER BY z.zone LIMIT $1
+    WHERE \(condition) GROUP BY z.zone, z.seq, z.public ORDER BY z.zone LIMIT $1
     """
   }
 

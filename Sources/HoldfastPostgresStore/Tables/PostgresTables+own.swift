@@ -79,7 +79,7 @@ extension PostgresTables {
     """
 
   /// The devices: their progress, tokens, client versions, and whether their acks were purged. The acks, each with the zone's purge horizon
-  /// at the start of the download. The refusals.
+  /// at the start of the download. The refusals. The push tokens; the hash finds a token, which may be too long for an index.
   private static func devices(_ isDistributed: Bool) -> String {
     let (number, unique, reference) =
       isDistributed
@@ -100,6 +100,11 @@ extension PostgresTables {
       CREATE INDEX devices_of_account ON holdfast.devices (account);
       CREATE INDEX devices_unused ON holdfast.devices (number)
         WHERE session = 1 AND NOT session_used AND scope IS NULL AND issued_after IS NULL;
+      CREATE TABLE holdfast.push_tokens (
+        device bigint PRIMARY KEY, kind text NOT NULL, token text NOT NULL, token_hash bytea NOT NULL
+      );
+      CREATE INDEX push_tokens_of_hash ON holdfast.push_tokens (token_hash);
+      REVOKE ALL ON holdfast.push_tokens FROM PUBLIC;
       CREATE TABLE holdfast.acks (
         device bigint NOT NULL, zone text COLLATE "C" NOT NULL, epoch text COLLATE "C" NOT NULL,
         seq bigint NOT NULL, lost boolean NOT NULL DEFAULT false,

@@ -26,6 +26,14 @@ final class PostgresDevices: DeviceTable {
     UPDATE holdfast.devices SET name = '', token_hash = NULL, scope = NULL, issued_after = NULL, app = NULL,
       app_schema = NULL WHERE number = $1
     """
+  private static let findPushToken: PostgresStatement =
+    "SELECT p.device FROM holdfast.push_tokens p WHERE p.token_hash = $1"
+  private static let dropPushToken: PostgresStatement =
+    "DELETE FROM holdfast.push_tokens WHERE device = $1 AND token_hash = $2"
+  private static let putPushToken: PostgresStatement = """
+    INSERT INTO holdfast.push_tokens (device, kind, token, token_hash) VALUES ($1, $2, $3, $4)
+    ON CONFLICT (device) DO UPDATE SET kind = excluded.kind, token = excluded.token, token_hash = excluded.token_hash
+    """
   private static let findToken: PostgresStatement =
     "SELECT number FROM holdfast.devices WHERE token_hash = $1"
   private static let findOwned: PostgresStatement = """
@@ -120,11 +128,38 @@ final class PostgresDevices: DeviceTable {
 
   func revoke(_ number: Int64, at now: Int64) throws {
     try store.connection.run(Self.dropToken, PostgresParameters(number, now))
+    try setPushToken(nil, of: number)
   }
+
+  func setPushToken(_ token: PushToken?, of number: Int64) throws {
+    guard let token else {
+      try store.connection.run(PostgresPurgeStatements.dropPushToken, PostgresParameters(number))
+      return
+    }
+    try removePushTokens([token.token])
+    try store.connection.run(
+      Self.putPushToken,
+      PostgresParameters(number, token.kind, token.token, Self.hash(of: token.token)))
+  }
+
+  func removePushTokens(_ tokens: [String]) throws {
+    for token in tokens {
+      let hash = Self.hash(of: token)
+      let found = try store.connection.query(Self.findPushToken, PostgresParameters(hash))
+      for row in found.indices {
+        try store.connection.run(Self.dropPushToken, PostgresParameters(found.int64(row, 0), hash))
+      }
+    }
+  }
+
+  private static func hash(of token: String) -> [UInt8] { TokenHash(of: token).withBytes { Array($0) } }
 
   func strip(_ numbers: [Int64]) throws {
     try store.connection.pipeline { pipe in
-      for number in numbers { pipe.send(Self.stripDevice, PostgresParameters(number)) }
+      for number in numbers {
+        pipe.send(Self.stripDevice, PostgresParameters(number))
+        pipe.send(PostgresPurgeStatements.dropPushToken, PostgresParameters(number))
+      }
     }
   }
 }

@@ -34,6 +34,7 @@ package struct DeviceTables {
       last_server_clock INTEGER NOT NULL DEFAULT 0,
       proof TEXT NOT NULL DEFAULT ''
     );
+    CREATE TABLE holdfast_push_token (one INTEGER PRIMARY KEY CHECK (one = 1), kind TEXT NOT NULL, token TEXT);
     CREATE TABLE holdfast_edits (
       n INTEGER PRIMARY KEY AUTOINCREMENT,
       change_set INTEGER,

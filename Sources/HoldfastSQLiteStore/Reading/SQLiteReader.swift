@@ -146,13 +146,15 @@ final class SQLiteReader: StoreReader {
   func devices(of user: String, limit: Int) throws -> [ListedDevice] {
     try connection.rows(
       """
-      SELECT number, id, name, seen_at, token_hash IS NOT NULL AND issued_after IS NULL FROM holdfast_devices
-      WHERE user = ? ORDER BY seen_at DESC, number DESC LIMIT ?
+      SELECT d.number, d.id, d.name, d.seen_at, d.token_hash IS NOT NULL AND d.issued_after IS NULL, p.kind, p.token
+      FROM holdfast_devices d LEFT JOIN holdfast_push_tokens p ON p.device = d.number
+      WHERE d.user = ? ORDER BY d.seen_at DESC, d.number DESC LIMIT ?
       """, [.text(user), .integer(Int64(limit))]
-    ).map {
+    ).map { row in
       ListedDevice(
-        number: $0[0].integer ?? 0, id: $0[1].text ?? "", name: $0[2].text ?? "",
-        seenAt: $0[3].integer ?? 0, hasSession: $0[4].integer == 1)
+        number: row[0].integer ?? 0, id: row[1].text ?? "", name: row[2].text ?? "",
+        seenAt: row[3].integer ?? 0, hasSession: row[4].integer == 1,
+        pushToken: row[5].text.map { PushToken(kind: $0, token: row[6].text ?? "") })
     }
   }
 
@@ -193,14 +195,14 @@ final class SQLiteReader: StoreReader {
   }
 
   func unnotified(_ zones: [String]?, limit: Int) throws -> [UnnotifiedZone] {
-    let named = zones.map { zones in
-      "AND z.zone IN (SELECT value FROM json_each(?1))" + (zones.isEmpty ? " AND 0" : "")
-    }
+    let condition =
+      zones == nil
+      ? "z.seq > coalesce(t.seq, 0) AND ?1 IS NULL" : "z.zone IN (SELECT value FROM json_each(?1))"
     let rows = try connection.rows(
       """
       SELECT z.zone, z.seq, z.public, (SELECT group_concat(user, ' ') FROM holdfast_access m WHERE m.zone = z.zone)
       FROM holdfast_zones z LEFT JOIN holdfast_notified t ON t.zone = z.zone
-      WHERE z.seq > coalesce(t.seq, 0) \(named ?? "AND ?1 IS NULL") ORDER BY z.zone LIMIT ?2
+      WHERE \(condition) ORDER BY z.zone LIMIT ?2
       """,
       [
         zones.map { .text(String(decoding: JSONValue.array($0.map { .string($0) }).bytes, as: UTF8.self)) }
@@ -210,6 +212,29 @@ final class SQLiteReader: StoreReader {
       UnnotifiedZone(
         zone: row[0].text ?? "", seq: row[1].integer ?? 0, isPublic: row[2].integer == 1,
         users: (row[3].text ?? "").split(separator: " ").map(String.init))
+    }
+  }
+
+  func pushTargets(_ audience: PushAudience, after number: Int64, limit: Int) throws -> [PushTarget] {
+    let (names, zone, source) =
+      switch audience {
+      case .users(let users): (users, "NULL", "d.user IN (SELECT value FROM json_each(?1))")
+      case .followers(let zones): (zones, "a.zone", "a.zone IN (SELECT value FROM json_each(?1))")
+      }
+    let acks = zone == "NULL" ? "" : "JOIN holdfast_acks a ON a.device = d.number"
+    return try connection.rows(
+      """
+      SELECT p.device, d.id, d.user, \(zone), p.kind, p.token FROM holdfast_devices d \(acks)
+      JOIN holdfast_push_tokens p ON p.device = d.number WHERE \(source) AND d.number > ?2 ORDER BY d.number LIMIT ?3
+      """,
+      [
+        .text(String(decoding: JSONValue.array(names.map { .string($0) }).bytes, as: UTF8.self)),
+        .integer(number), .integer(Int64(limit)),
+      ]
+    ).map { row in
+      PushTarget(
+        device: row[0].integer ?? 0, id: row[1].text ?? "", user: row[2].text ?? "", zone: row[3].text,
+        token: PushToken(kind: row[4].text ?? "", token: row[5].text ?? ""))
     }
   }
 

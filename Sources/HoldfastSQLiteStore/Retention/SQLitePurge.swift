@@ -172,7 +172,9 @@ final class SQLitePurge: PurgeTable {
         try connection.run(
           "DELETE FROM holdfast_devices WHERE number = ? AND \(Self.isUnused) AND seen_at <= ?",
           [.integer(number), .integer(terms.unusedBefore)])
-        purged.devices += connection.changes
+        if connection.changes == 0 { continue }
+        purged.devices += 1
+        try dropPushToken(of: number)
       }
       return purged
     case .lostHistory(let zone): return try purgeLostHistory(of: zone)
@@ -244,12 +246,17 @@ final class SQLitePurge: PurgeTable {
     return purged
   }
 
+  private func dropPushToken(of device: Int64) throws {
+    try connection.run("DELETE FROM holdfast_push_tokens WHERE device = ?", [.integer(device)])
+  }
+
   private func purgeAcks(of device: Int64, _ terms: RetentionTerms) throws -> Purged {
     try connection.run(
       "UPDATE holdfast_devices SET acks_purged = 1, unseen_since_restore = 0 WHERE number = ? AND seen_at <= ?",
       [.integer(device), .integer(terms.devicesSeenAfter)])
     // The device has returned meanwhile.
     if connection.changes == 0 { return Purged() }
+    try dropPushToken(of: device)
     try connection.run(
       """
       DELETE FROM holdfast_acks WHERE device = ?1

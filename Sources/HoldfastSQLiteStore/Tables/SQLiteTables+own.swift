@@ -42,7 +42,7 @@ extension SQLiteTables {
     """
 
   /// The devices: their progress, tokens, client versions, and whether their acks were purged. The acks, each with the zone's purge horizon
-  /// at the start of the download. The refusals.
+  /// at the start of the download. The refusals. The push tokens; the hash finds a token, which may be too long for an index.
   private static let devices = """
     CREATE TABLE holdfast_devices (
       number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
@@ -60,6 +60,10 @@ extension SQLiteTables {
     CREATE INDEX holdfast_devices_of_user ON holdfast_devices (user);
     CREATE INDEX holdfast_devices_unused ON holdfast_devices (number)
       WHERE session = 1 AND session_used = 0 AND scope IS NULL AND issued_after IS NULL;
+    CREATE TABLE holdfast_push_tokens (
+      device INTEGER PRIMARY KEY, kind TEXT NOT NULL, token TEXT NOT NULL, token_hash BLOB NOT NULL
+    );
+    CREATE INDEX holdfast_push_tokens_of_hash ON holdfast_push_tokens (token_hash);
     CREATE TABLE holdfast_acks (
       device INTEGER NOT NULL, zone TEXT NOT NULL, epoch TEXT NOT NULL, seq INTEGER NOT NULL,
       lost INTEGER NOT NULL DEFAULT 0, purged INTEGER NOT NULL DEFAULT 0 CHECK (purged >= -1),

@@ -187,7 +187,27 @@ final class SQLiteDeviceTable: DeviceTable {
     try dropToken.bind(now, at: 1)
     try dropToken.bind(number, at: 2)
     try dropToken.run()
+    try setPushToken(nil, of: number)
   }
+
+  func setPushToken(_ token: PushToken?, of number: Int64) throws {
+    guard let token else {
+      return try connection.run("DELETE FROM holdfast_push_tokens WHERE device = ?", [.integer(number)])
+    }
+    try removePushTokens([token.token])
+    try connection.run(
+      "INSERT OR REPLACE INTO holdfast_push_tokens (device, kind, token, token_hash) VALUES (?, ?, ?, ?)",
+      [.integer(number), .text(token.kind), .text(token.token), .blob(Self.hash(of: token.token))])
+  }
+
+  func removePushTokens(_ tokens: [String]) throws {
+    for token in tokens {
+      try connection.run(
+        "DELETE FROM holdfast_push_tokens WHERE token_hash = ?", [.blob(Self.hash(of: token))])
+    }
+  }
+
+  private static func hash(of token: String) -> [UInt8] { TokenHash(of: token).withBytes { Array($0) } }
 
   func strip(_ numbers: [Int64]) throws {
     for number in numbers {
@@ -196,6 +216,7 @@ final class SQLiteDeviceTable: DeviceTable {
         UPDATE holdfast_devices SET name = '', token_hash = NULL, scope = NULL, issued_after = NULL, app = NULL,
           app_schema = NULL WHERE number = ?
         """, [.integer(number)])
+      try setPushToken(nil, of: number)
     }
   }
 

@@ -36,9 +36,12 @@ struct ExportLines {
       return
     }
     let devices = try store.devices(of: user, limit: 1000).map { device -> JSONValue in
-      [
+      let push: JSONValue? = device.pushToken.map {
+        ["kind": .string($0.kind), "token": .string($0.token)]
+      }
+      return [
         "id": .string(device.id), "name": .string(device.name),
-        "last_seen_at": .string(Timestamp.text(milliseconds: device.seenAt)),
+        "last_seen_at": .string(Timestamp.text(milliseconds: device.seenAt)), "push_token": push ?? .null,
       ]
     }
     let zones = try store.visibleZones(of: user, publicZones: []).zones.map { zone -> JSONValue in

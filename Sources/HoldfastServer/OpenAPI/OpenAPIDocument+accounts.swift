@@ -89,6 +89,29 @@ extension OpenAPIDocument {
       answers: [OpenAPIOperation.empty(204, "Its token is dead.")], problems: [403, 404, 507])
   }
 
+  var setPushToken: OpenAPIOperation {
+    let body = OpenAPISchema.object(
+      [
+        .init("kind", ["type": "string", "pattern": "^[a-z0-9._-]{1,32}$"]),
+        .init(
+          "token",
+          [
+            "type": "string", "minLength": 1, "maxLength": .integer(Int64(PushToken.sizeLimit)),
+            "description": "At most 4,096 bytes.",
+          ]),
+      ], required: ["kind", "token"])
+    return OpenAPIOperation(
+      method: "put", id: "set_push_token", summary: "Sets the push token of the sending device.",
+      body: (body, Self.json), answers: [OpenAPIOperation.empty(204, "The webhook is told of it.")],
+      problems: [507])
+  }
+
+  var removePushToken: OpenAPIOperation {
+    OpenAPIOperation(
+      method: "delete", id: "remove_push_token", summary: "Removes the push token of the sending device.",
+      answers: [OpenAPIOperation.empty(204, "The device has none.")], problems: [507])
+  }
+
   var endOthers: OpenAPIOperation {
     OpenAPIOperation(
       method: "delete", id: "end_other_sessions", summary: "Ends all other sessions of the user.",

@@ -11,6 +11,7 @@ extension OpenAPIDocument {
       OpenAPIPath(address: "/v1/sessions/current", operations: [signOut]),
       OpenAPIPath(address: "/v1/devices", operations: [devices, copyDevice]),
       OpenAPIPath(address: "/v1/devices/{device}", operations: [revoke]),
+      OpenAPIPath(address: "/v1/push-token", operations: [setPushToken, removePushToken]),
       OpenAPIPath(address: "/v1/sync", operations: [sync]),
       OpenAPIPath(address: "/v1/events", operations: [events]),
       OpenAPIPath(address: "/v1/batch", operations: [batch]),

@@ -180,6 +180,7 @@ final class API: Sendable {
     case .devices:
       return try request.method == "GET"
         ? devices.devices(request) : devices.copyDevice(request)
+    case .pushToken: return try devices.setPushToken(request)
     case .device(let id): return try devices.revoke(request, device: id)
     case .account: return try accounts.eraseAccount(request)
     case .password: return try accounts.changePassword(request)

@@ -15,6 +15,7 @@ extension Address {
     case .sessions: "/v1/sessions"
     case .currentSession: "/v1/sessions/current"
     case .devices: "/v1/devices"
+    case .pushToken: "/v1/push-token"
     case .users: "/v1/users"
     case .device: "/v1/devices/{device}"
     case .account: "/v1/account"

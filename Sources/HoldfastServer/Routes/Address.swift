@@ -9,6 +9,8 @@ enum Address: Equatable {
   case sessions
   case currentSession
   case devices
+  /// The push token of the sending device.
+  case pushToken
   /// The user with the name in the query.
   case users
   /// The device of this id.
@@ -79,6 +81,7 @@ enum Address: Equatable {
     case ["v1", "sessions"]: self = .sessions
     case ["v1", "sessions", "current"]: self = .currentSession
     case ["v1", "devices"]: self = .devices
+    case ["v1", "push-token"]: self = .pushToken
     case ["v1", "users"]: self = .users
     case ["v1", "account"]: self = .account
     case ["v1", "account", "password"]: self = .password
@@ -160,7 +163,7 @@ enum Address: Equatable {
     case .password: ["PUT"]
     case .records(let table), .record(let table, _), .restoration(let table, _):
       schema.tables[table].zone == .server ? choosing : reading + writing
-    case .block: ["PUT", "DELETE"]
+    case .block, .pushToken: ["PUT", "DELETE"]
     case .account, .currentSession, .device, .invitation, .membership, .ownMembership, .grant: ["DELETE"]
     case .export, .snapshot, .events, .zones, .changes, .memberships, .users, .grants, .blocks, .schema,
       .openAPI,

@@ -61,6 +61,14 @@ struct DeviceRoutes {
     }
   }
 
+  /// `PUT /v1/push-token` and `DELETE /v1/push-token`: sets or removes the push token of the sending device.
+  func setPushToken(_ request: HTTPRequest) throws -> Step {
+    let key = try api.read { try api.device(of: request, $0).key }
+    if request.method == "DELETE" { return .write(.setPushToken(key, nil), API.done) }
+    try api.requireJSON(request)
+    return .write(.setPushToken(key, try PushToken(body: request.body)), API.done)
+  }
+
   /// `DELETE /v1/devices/{id}`.
   func revoke(_ request: HTTPRequest, device id: String) throws -> Step {
     .write(.revoke(try api.read { try api.device(of: request, $0).key }, device: id), API.done)

@@ -130,7 +130,11 @@ final class RequestDispatcher: Sendable {
     try webhook?.start(
       Webhook.Surroundings(
         unnotified: { zones, limit in try database.read { try $0.unnotified(zones, limit: limit) } },
-        write: { Self.write(.notified($0), to: writer) != nil }, environment: environment, log: failed))
+        devices: { audience, number, limit in
+          try database.read { try $0.pushTargets(audience, after: number, limit: limit) }
+        },
+        write: { Self.write(.notified($0, gone: $1), to: writer) != nil }, environment: environment,
+        log: failed))
     listener = try Self.listen(database, events, webhook)
     Self.observe(database.known, events, isAlone: listener == nil, log)
     // The only server of a database leads.

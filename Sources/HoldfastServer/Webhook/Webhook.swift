@@ -12,10 +12,12 @@ import HoldfastService
 final class Webhook: @unchecked Sendable {
   /// The dependencies on the rest of the server.
   struct Surroundings: Sendable {
-    /// Zones with undelivered changes: among `zones`, or any if nil; at most `limit`.
+    /// The named zones, or any with undelivered changes if nil; at most `limit`.
     let unnotified: @Sendable (_ zones: [String]?, _ limit: Int) throws -> [UnnotifiedZone]
-    /// Records deliveries; false if that fails.
-    let write: @Sendable ([NotifiedZone]) -> Bool
+    /// Devices with push tokens.
+    let devices: @Sendable (PushAudience, _ after: Int64, _ limit: Int) throws -> [PushTarget]
+    /// Records deliveries and dead push tokens; false if that fails.
+    let write: @Sendable ([NotifiedZone], _ gone: [String]) -> Bool
     let environment: ServerEnvironment
     let log: @Sendable (String) -> Void
   }
@@ -40,7 +42,7 @@ final class Webhook: @unchecked Sendable {
     if changes.zones.isEmpty { return }
     lock.hold {
       guard isLeading else { return }
-      plan.add(changes.zones.keys)
+      plan.add(changes.zones)
       lock.broadcast()
     }
   }
@@ -62,14 +64,14 @@ final class Webhook: @unchecked Sendable {
     return given
   }
 
-  private enum Work { case scan, tell([String]) }
+  private enum Work { case scan, tell([String], authors: TextMap<Int64>) }
 
   private func run(_ surroundings: Surroundings) {
     while let work = nextWork() {
       do {
         switch work {
         case .scan: try scan()
-        case .tell(let zones): try tell(zones)
+        case .tell(let zones, let authors): try tell(zones, authors)
         }
       } catch {
         surroundings.log("The webhook could not be served: \(error)")
@@ -83,7 +85,7 @@ final class Webhook: @unchecked Sendable {
       guard isLeading else { return .nothing(until: nil) }
       let now = surroundings.environment.measured()
       let zones = plan.next(configuration.batch, now: now)
-      if !zones.isEmpty { return .work(.tell(zones)) }
+      if !zones.isEmpty { return .work(.tell(zones, authors: plan.begin(zones))) }
       let time = plan.nextTime(now: now)
       if plan.mustScan, let time, time <= now { return .work(.scan) }
       return .nothing(until: time.map { .exact + .milliseconds(max($0 - now, 1)) })
@@ -93,18 +95,34 @@ final class Webhook: @unchecked Sendable {
   private func scan() throws {
     let found = try surroundings.unnotified(nil, WebhookPlan.limit / 10)
     lock.hold {
-      plan.add(found.map(\.zone))
+      plan.add(found.map { ($0.zone, nil) })
       if found.count < WebhookPlan.limit / 10 { plan.scanned() }
     }
   }
 
-  private func tell(_ zones: [String]) throws {
+  private func tell(_ zones: [String], _ authors: TextMap<Int64>) throws {
     let unnotified = try surroundings.unnotified(zones, zones.count)
     if unnotified.isEmpty { return lock.hold { plan.succeeded(zones) } }
+    var devices = WebhookDevices(
+      unnotified, authors: authors, limit: configuration.deviceBatch, find: surroundings.devices)
+    var gone: [String] = []
+    var batch = try devices.next()
+    repeat {
+      let answer = post(unnotified, batch)
+      guard (200...299).contains(answer.status) else { return failed(zones, answer) }
+      gone += WebhookText.gone(answer.body)
+      batch = try devices.next()
+    } while !batch.isEmpty
+    let sent = unnotified.map { NotifiedZone(zone: $0.zone, seq: $0.seq) }
+    guard surroundings.write(sent, gone) else { return postpone(retryAfter: 1000) }
+    lock.hold { plan.succeeded(zones) }
+  }
+
+  private func post(_ zones: [UnnotifiedZone], _ devices: [PushTarget]) -> WebhookConfiguration.Answer {
     let now = surroundings.environment.now()
     let id = makeIdentifier(milliseconds: now, random: surroundings.environment.random)
-    let body = WebhookText.body(id: id, at: now, unnotified)
-    let answer = configuration.post(
+    let body = WebhookText.body(id: id, at: now, zones, devices)
+    return configuration.post(
       WebhookConfiguration.Delivery(
         body: body,
         headers: [
@@ -114,14 +132,10 @@ final class Webhook: @unchecked Sendable {
             WebhookText.signature(of: body, at: now, secret: configuration.secret)
           ),
         ]))
+  }
+
+  private func failed(_ zones: [String], _ answer: WebhookConfiguration.Answer) {
     switch answer.status {
-    case 200...299:
-      let sent = unnotified.map { NotifiedZone(zone: $0.zone, seq: $0.seq) }
-      guard surroundings.write(sent) else { return postpone(retryAfter: 1000) }
-      lock.hold { plan.succeeded(zones) }
-      // Zones that changed during the call were still in the plan, so `add` ignored them.
-      let behind = try surroundings.unnotified(zones, zones.count)
-      lock.hold { plan.add(behind.map(\.zone)) }
     case 400...499 where answer.status != 408 && answer.status != 429:
       surroundings.log("The webhook refused \(zones.count) zones with \(answer.status)")
       let random = random()

@@ -16,11 +16,14 @@ public struct WebhookConfiguration: Sendable {
     public let status: Int
     /// Retry-After in seconds; nil if absent.
     public let retryAfter: Int?
+    /// The body. Of a 2xx answer, `{"gone": ["token", …]}` names push tokens that no longer work.
+    public let body: [UInt8]
 
     /// Creates an answer.
-    public init(status: Int, retryAfter: Int? = nil) {
+    public init(status: Int, retryAfter: Int? = nil, body: [UInt8] = []) {
       self.status = status
       self.retryAfter = retryAfter
+      self.body = body
     }
   }
 
@@ -28,6 +31,8 @@ public struct WebhookConfiguration: Sendable {
   public var secret: [UInt8]
   /// The maximum number of zones in one call; default 100.
   public var batch = 100
+  /// The maximum number of devices in one call; default 1,000. Further calls name the others.
+  public var deviceBatch = 1000
   /// Makes a call and waits for the answer within the program's time limit. It runs on the webhook's own thread.
   public var post: @Sendable (Delivery) -> Answer
 

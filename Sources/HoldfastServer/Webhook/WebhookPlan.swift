@@ -11,6 +11,11 @@ struct WebhookPlan {
     var notBefore: Int64 = 0
     /// Whether the zone is sent in a call of its own, because a call with it was refused.
     var isAlone = false
+    /// The device that wrote all changes that no call contains yet; 0 for several devices, or if unknown. Nil without such changes.
+    var author: Int64?
+
+    /// Adds a change by a device.
+    mutating func add(_ other: Int64) { author = author.map { $0 == other ? other : 0 } ?? other }
   }
 
   /// The maximum number of zones in memory. Beyond it, the database is scanned.
@@ -19,20 +24,40 @@ struct WebhookPlan {
   static let backOff: (first: Int64, longest: Int64) = (1000, 300_000)
 
   private var waiting: TextMap<Waiting> = [:]
+  /// The zones of the current call, with their authors.
+  private var sent: TextMap<Int64> = [:]
   private var failures = 0
   private var notBefore: Int64 = 0
   /// Whether the database must be scanned for zones with undelivered changes.
   private(set) var mustScan = true
 
-  /// Adds changed zones.
-  mutating func add(_ zones: some Sequence<String>) {
-    for zone in zones where waiting[zone] == nil {
-      if waiting.count >= Self.limit {
+  /// Adds changed zones, each with the device that wrote it; 0 or nil for several devices, or if unknown.
+  mutating func add(_ zones: some Sequence<(key: String, value: Int64?)>) {
+    for (zone, author) in zones {
+      if waiting[zone] == nil, waiting.count >= Self.limit {
         mustScan = true
         return
       }
-      waiting[zone] = Waiting()
+      waiting[zone, default: Waiting()].add(author ?? 0)
     }
+  }
+
+  /// Begins a call with zones.
+  ///
+  /// - Returns: the author of each zone; 0 for several devices, or if unknown.
+  mutating func begin(_ zones: [String]) -> TextMap<Int64> {
+    sent = [:]
+    for zone in zones {
+      sent[zone] = waiting[zone]?.author ?? 0
+      waiting[zone]?.author = nil
+    }
+    return sent
+  }
+
+  /// Adds the changes of a failed call to those since.
+  private mutating func restore() {
+    for (zone, author) in sent { waiting[zone]?.add(author) }
+    sent = [:]
   }
 
   /// Records that a scan returned all undelivered zones.
@@ -55,9 +80,13 @@ struct WebhookPlan {
     return max(first, notBefore)
   }
 
-  /// Records that zones were delivered, or had no undelivered changes.
+  /// Records that zones were delivered, or do not exist. A zone that changed since the call began stays: only its next call names the
+  /// device that this one left out.
   mutating func succeeded(_ zones: [String]) {
-    for zone in zones { waiting[zone] = nil }
+    for zone in zones {
+      waiting[zone] = waiting[zone]?.author.map { Waiting(author: $0) }
+    }
+    sent = [:]
     (failures, notBefore) = (0, 0)
   }
 
@@ -67,12 +96,14 @@ struct WebhookPlan {
   ///   - retryAfter: the program's Retry-After, in milliseconds.
   ///   - random: adds jitter to the wait.
   mutating func postponed(now: Int64, retryAfter: Int64, random: UInt64) {
+    restore()
     failures += 1
     notBefore = now + max(Self.wait(failures, random), retryAfter)
   }
 
   /// Records that the program refused a call. Its zones are then sent one by one; a zone refused in a call of its own waits separately.
   mutating func refused(_ zones: [String], now: Int64, random: UInt64) {
+    restore()
     for zone in zones {
       waiting[zone]?.isAlone = true
       guard zones.count == 1, var state = waiting[zone] else { continue }

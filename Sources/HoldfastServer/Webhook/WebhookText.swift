@@ -5,9 +5,11 @@ internal import CSodium
 
 /// The body and the signature of a webhook call.
 enum WebhookText {
-  /// The body: `{"id", "at", "zones": [{"zone", "seq", "public", "users"}]}`.
-  static func body(id: String, at milliseconds: Int64, _ zones: [UnnotifiedZone]) -> [UInt8] {
-    var writer = JSONWriter(capacity: 256 + zones.count * 128)
+  /// The body: `{"id", "at", "zones": [{"zone", "seq", "public", "users"}], "devices": [{"id", "kind", "token"}]}`.
+  static func body(id: String, at milliseconds: Int64, _ zones: [UnnotifiedZone], _ devices: [PushTarget])
+    -> [UInt8]
+  {
+    var writer = JSONWriter(capacity: 256 + zones.count * 128 + devices.count * 256)
     writer.beginObject()
     writer.key("id")
     writer.string(id)
@@ -30,8 +32,27 @@ enum WebhookText {
       writer.endObject()
     }
     writer.endArray()
+    writer.key("devices")
+    writer.beginArray()
+    for device in devices {
+      writer.beginObject()
+      writer.key("id")
+      writer.string(device.id)
+      writer.key("kind")
+      writer.string(device.token.kind)
+      writer.key("token")
+      writer.string(device.token.token)
+      writer.endObject()
+    }
+    writer.endArray()
     writer.endObject()
     return writer.bytes
+  }
+
+  /// The dead push tokens that an answer names; none if it has another form.
+  static func gone(_ answer: [UInt8]) -> [String] {
+    let value = try? JSONValue(parsing: answer)
+    return (value?["gone"]?.elements ?? []).compactMap(\.stringValue)
   }
 
   /// `t=MILLISECONDS,v1=HEX`: HMAC-SHA256 (RFC 2104) of the milliseconds, a full stop and the body.

@@ -111,6 +111,12 @@ package struct Accounts {
     try revoke(key.number)
   }
 
+  /// Sets or removes the sender's push token.
+  func setPushToken(_ token: PushToken?, by key: DeviceKey) throws {
+    _ = try work.device(key)
+    try work.store.devices.setPushToken(token, of: key.number)
+  }
+
   /// Revokes the token of a user's device.
   ///
   /// - Throws: `Problem.notFound` if the user has no such device.

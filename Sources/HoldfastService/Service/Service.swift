@@ -142,6 +142,7 @@ package final class Service {
     case .copyDevice(let key, let name, let token):
       return .session(try accounts.copyDevice(key, name: name, token: token, at: now))
     case .signOut(let key): try accounts.signOut(key)
+    case .setPushToken(let key, let token): try accounts.setPushToken(token, by: key)
     case .revoke(let key, let id): try accounts.revoke(id, by: key)
     case .revokeOthers(let key): try accounts.revokeOthers(by: key)
     case .changePassword(let change): try accounts.changePassword(change)
@@ -154,7 +155,9 @@ package final class Service {
     case .membership(let key, let change):
       return try Memberships(work).membership(change, by: key, at: now)
     case .keepResult(let result): try work.store.results.keep(result, at: work.environment.now())
-    case .notified(let zones): try work.store.zones.setNotified(zones)
+    case .notified(let zones, let gone):
+      try work.store.zones.setNotified(zones)
+      try work.store.devices.removePushTokens(gone)
     case .keepTime(let isTrusted): return .time(try Purging(work).keepTime(isTrusted: isTrusted))
     case .purge(let item, let terms): return .purged(try Purging(work).purge(item, terms, at: now))
     case .probe: try work.store.probe(now.text)

@@ -12,6 +12,8 @@ package enum ServiceCommand: Sendable {
   /// Revokes the tokens of the user's other devices.
   case revokeOthers(DeviceKey)
   case signOut(DeviceKey)
+  /// Sets or removes the device's push token.
+  case setPushToken(DeviceKey, PushToken?)
   case changePassword(PasswordChange)
   /// Begins to erase the sender's user, after the password was verified.
   ///
@@ -27,8 +29,8 @@ package enum ServiceCommand: Sendable {
   case membership(DeviceKey, MembershipChange)
   /// Stores the ids of a query result.
   case keepResult(KeptResult)
-  /// Stores that the webhook was notified of zones.
-  case notified([NotifiedZone])
+  /// Stores that the webhook was notified of zones. Removes the push tokens that it named as dead.
+  case notified([NotifiedZone], gone: [String])
   /// Purges an item that a retention pass found.
   case purge(Purgeable, RetentionTerms)
   /// Advances the trusted time. An operator may confirm that the clock is right.
@@ -64,7 +66,8 @@ extension ServiceCommand {
     case .sync(let command): command.key
     case .rest(let command): command.key
     case .changePassword(let change): change.key
-    case .copyDevice(let key, _, _), .signOut(let key), .revoke(let key, _), .revokeOthers(let key),
+    case .copyDevice(let key, _, _), .signOut(let key), .setPushToken(let key, _), .revoke(let key, _),
+      .revokeOthers(let key),
       .erase(let key, _), .invite(let key, _, _), .revokeInvitation(let key, _, _), .accept(let key, _),
       .membership(let key, _):
       key
@@ -88,7 +91,8 @@ extension ServiceCommand {
     case .purge(.departure(let user, let zone), _): Footprint(user: user, zones: [zone])
     case .purge(.erasedRecords(let user, let zone, let records), _):
       Footprint(user: user, records: records, zones: [zone])
-    case .copyDevice, .signOut, .revoke, .revokeOthers, .changePassword, .erase, .signUp, .signIn,
+    case .copyDevice, .signOut, .setPushToken, .revoke, .revokeOthers, .changePassword, .erase, .signUp,
+      .signIn,
       .signInByProvider,
       .accept, .keepResult, .notified, .purge, .keepTime,
       .probe:

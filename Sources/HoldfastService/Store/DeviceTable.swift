@@ -98,10 +98,16 @@ package protocol DeviceTable: AnyObject {
   /// Whether a token belongs to a device.
   func hasDevice(of token: TokenHash) throws -> Bool
 
-  /// Invalidates the device's token, or all JWTs issued for the device until now.
+  /// Sets or removes the device's push token. Another device loses the same token.
+  func setPushToken(_ token: PushToken?, of number: Int64) throws
+
+  /// Removes push tokens, of any devices.
+  func removePushTokens(_ tokens: [String]) throws
+
+  /// Invalidates the device's token, or all JWTs issued for the device until now. Removes the push token.
   func revoke(_ number: Int64, at now: Int64) throws
 
-  /// Deletes the tokens, names and client versions of devices permanently.
+  /// Deletes the tokens, push tokens, names and client versions of devices permanently.
   func strip(_ numbers: [Int64]) throws
 }
 

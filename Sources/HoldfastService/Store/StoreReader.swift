@@ -99,10 +99,17 @@ package protocol StoreReader: CollectionReader {
   /// - Returns: false if another connection prevents it at this moment.
   func emptyLog() throws -> Bool
 
-  /// Zones with changes that the webhook was not notified of, among `zones` or all.
+  /// The named zones, or all zones with changes that the webhook was not notified of.
   ///
   /// - Parameter limit: the maximum number of zones.
   func unnotified(_ zones: [String]?, limit: Int) throws -> [UnnotifiedZone]
+
+  /// Devices with push tokens, ordered by number. A device that follows several zones is in several results.
+  ///
+  /// - Parameters:
+  ///   - number: returns only devices with greater numbers.
+  ///   - limit: the maximum number of results.
+  func pushTargets(_ audience: PushAudience, after number: Int64, limit: Int) throws -> [PushTarget]
 
   /// How far devices are behind, in the order of their numbers.
   ///
@@ -162,7 +169,7 @@ package struct WrittenChanges {
   }
 }
 
-/// A zone with changes that the webhook was not notified of.
+/// A zone of which the webhook is notified.
 package struct UnnotifiedZone: Sendable {
   package let zone: String
   package let seq: Int64
@@ -196,9 +203,14 @@ package struct ListedDevice {
   /// When the device last wrote, in milliseconds since 1970.
   package let seenAt: Int64
   package let hasSession: Bool
+  package let pushToken: PushToken?
 
-  package init(number: Int64, id: String, name: String, seenAt: Int64, hasSession: Bool) {
-    (self.number, self.id, self.name, self.seenAt, self.hasSession) = (number, id, name, seenAt, hasSession)
+  package init(
+    number: Int64, id: String, name: String, seenAt: Int64, hasSession: Bool, pushToken: PushToken?
+  ) {
+    (self.number, self.id, self.name, self.seenAt, self.hasSession, self.pushToken) = (
+      number, id, name, seenAt, hasSession, pushToken
+    )
   }
 }
 

@@ -151,6 +151,10 @@ package final class ScopedReader: StoreReader {
 
   package func unnotified(_ zones: [String]?, limit: Int) throws -> [UnnotifiedZone] { [] }
 
+  package func pushTargets(_ audience: PushAudience, after number: Int64, limit: Int) throws -> [PushTarget] {
+    []
+  }
+
   package func lag(of user: String?) throws -> [DeviceLag] { [] }
 
   package func purgeable(_ kind: Purgeable.Kind, after place: String, _ terms: RetentionTerms, limit: Int)

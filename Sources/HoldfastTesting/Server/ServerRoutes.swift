@@ -11,6 +11,7 @@ struct ServerRoutes {
   private static let all: [(method: String, pattern: String, handler: Handler)] = [
     ("POST", "v1/sync", { $0.sync }), ("POST", "v1/accounts", { $0.signUp }),
     ("POST", "v1/sessions", { $0.signIn }), ("DELETE", "v1/sessions/current", { $0.signOut }),
+    ("PUT", "v1/push-token", { $0.setPushToken }), ("DELETE", "v1/push-token", { $0.removePushToken }),
     ("POST", "v1/devices", { $0.copyDevice }), ("DELETE", "v1/account", { $0.eraseAccount }),
     ("GET", "v1/users", { $0.lookUp }), ("GET", "v1/memberships", { $0.memberships }),
     ("POST", "v1/memberships/*/accept", { $0.acceptMembership }),
@@ -131,6 +132,14 @@ struct ServerRoutes {
 
   private func signOut(_ request: ServerRequest, _: [String]) throws -> ServerAnswer {
     try done(.signOut(key(of: request)))
+  }
+
+  private func setPushToken(_ request: ServerRequest, _: [String]) throws -> ServerAnswer {
+    try done(.setPushToken(key(of: request), try PushToken(body: request.body)))
+  }
+
+  private func removePushToken(_ request: ServerRequest, _: [String]) throws -> ServerAnswer {
+    try done(.setPushToken(key(of: request), nil))
   }
 
   private func eraseAccount(_ request: ServerRequest, _: [String]) throws -> ServerAnswer {

@@ -43,6 +43,26 @@ extension ShardRules {
         SELECT number, id, .* FROM holdfast.devices WHERE account = \$1 ORDER BY .*
         """#),
     FanOut(
+      reason: "a user exports all devices",
+      pattern: #"""
+        SELECT d.number, d.id, .* FROM holdfast.devices d LEFT JOIN holdfast.push_tokens p ON p.device = d.number WHERE d.account = \$1 ORDER BY .*
+        """#),
+    FanOut(
+      reason: "a webhook names the devices of users",
+      pattern: #"""
+        SELECT p.device, .* FROM holdfast.devices d JOIN holdfast.push_tokens p ON p.device = d.number WHERE d.account = ANY \(\$1\) .*
+        """#),
+    FanOut(
+      reason: "a webhook names the devices that follow public zones",
+      pattern: #"""
+        SELECT p.device, .* FROM holdfast.acks a JOIN .* WHERE a.zone = ANY \(\$1\) AND a.device > \$2 .*
+        """#),
+    FanOut(
+      reason: "a push token moves to another device, or is gone",
+      pattern: #"""
+        SELECT p.device FROM holdfast.push_tokens p WHERE p.token_hash = \$1
+        """#),
+    FanOut(
       reason: "a user has more devices than the limit",
       pattern: #"""
         SELECT number, id FROM holdfast.devices WHERE account = \$1 ORDER BY .* LIMIT 1 OFFSET \$2

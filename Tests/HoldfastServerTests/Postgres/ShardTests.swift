@@ -48,6 +48,8 @@ import Testing
     alice.lastServerClock = nil
     try alice.sync([.delete("lists", list)], complete: true)
     _ = try server.signIn("alice", device: alice.id)
+    let pushToken = try RestClient(bob).send("PUT", "/v1/push-token", ["kind": "apns", "token": "one"])
+    #expect(pushToken.status == 204)
     try reachLimit(bob, server)
     try told(location, server)
     try listAll(location)
@@ -110,6 +112,10 @@ import Testing
     let database = try PostgresDatabase(location, schema: nil, random: { server.world.random($0) })
     defer { database.close() }
     let all = try database.read { try $0.unnotified(nil, limit: 100) }
+    let audiences: [PushAudience] = [.users(all.flatMap(\.users)), .followers(["catalogue"])]
+    for audience in audiences {
+      #expect(try database.read { try $0.pushTargets(audience, after: 0, limit: 10) }.count <= 1)
+    }
     #expect(!all.isEmpty)
     #expect(try database.read { try $0.unnotified(all.map(\.zone), limit: 100) }.count == all.count)
     let store = try database.store()

@@ -22,6 +22,7 @@ import Testing
   private var addresses: [(method: String, target: String)] {
     [
       ("POST", "/v1/sync"), ("GET", "/v1/devices"), ("POST", "/v1/devices"), ("DELETE", "/v1/devices/x"),
+      ("PUT", "/v1/push-token"), ("DELETE", "/v1/push-token"),
       ("DELETE", "/v1/sessions"), ("DELETE", "/v1/sessions/current"), ("DELETE", "/v1/account"),
       ("PUT", "/v1/account/password"), ("GET", "/v1/account/export"), ("GET", "/v1/account/export/items"),
       ("GET", "/v1/events"), ("POST", "/v1/batch"), ("GET", "/v1/zones"), ("GET", "/v1/tables/items"),
