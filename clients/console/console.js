@@ -5,7 +5,7 @@ import views from "./views.js";
 
 const [status, view, signIn] = ["#status", "#view", "#sign-in"].map((selector) => document.querySelector(selector));
 const signedInParts = document.querySelectorAll("header nav, header .actions");
-const names = ["server", "log", "users", "devices", "zones", "records", "conflicts", "refusals"];
+const names = ["server", "log", "users", "devices", "zones", "records", "conflicts", "refusals", "recovery"];
 /** Counts the views, so that a late answer does not replace a newer one. */
 let turn = 0;
 

@@ -136,6 +136,14 @@ const views = {
         ["Devices", (row) => element("a", { href: `#/devices/?search=${encodeURIComponent(row.user.id)}` }, "show")],
       ], shown.members),
       next(shown, "zones", id),
+      element("p", { class: "answer" }, shown.held_by
+        ? [device(shown.held_by), " of ", user(shown.held_by.user), ` holds the zone's tombstones back behind seq ${shown.held_by.acked}, as it may still need them.`]
+        : "No device holds the zone's tombstones back."),
+      table("Devices that have the zone, the furthest behind first", [
+        ["Device", device], ["User", (row) => user(row.user)], ["State", (row) => state(row.state)],
+        ["Has up to", (row) => number(row.acked), true], ["Last seen", (row) => time(row.last_seen)],
+        ["Counts for the purge horizon", (row) => row.live ? "yes" : "no, it was away for too long"],
+      ], shown.devices),
     ]];
   },
 
@@ -162,6 +170,20 @@ const views = {
   async conflicts(get, { after }) {
     const page = await get("conflicts", { after });
     return ["Conflicts", [conflicts(page.conflicts), next(page, "conflicts")]];
+  },
+
+  async recovery(get) {
+    const found = await get("recovery");
+    const listing = (caption, { columns, rows, count }) => [
+      table(caption, columns.map((name, index) => [name, (row) => row[index]]), rows),
+      count > rows.length ? element("p", { class: "quiet" }, `${number(count - rows.length)} more: holdfast restore --report prints all.`) : null,
+    ];
+    return ["Recovery", [
+      element("p", { class: "quiet" }, "After a restore of the database devices upload what it lacks. An operator decides claims by ",
+        element("code", {}, "holdfast restore --grant"), " or ", element("code", {}, "--refuse"), "."),
+      ...listing("Recovery claims of zones that the database does not know", found.claims),
+      ...listing("Zones of which devices have seen more than the database has", found.missing),
+    ]];
   },
 
   async refusals(get, { after }) {

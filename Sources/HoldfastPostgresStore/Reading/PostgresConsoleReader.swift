@@ -22,6 +22,8 @@ final class PostgresConsoleReader: ConsoleReader {
     case .acksOfDevice(let device, let after, let limit):
       try rows(Self.acksOfDevice, PostgresParameters(device, after, Int64(limit)))
     case .ack(let device, let zone): try rows(Self.ack, PostgresParameters(device, zone))
+    case .acksOfZone(let zone, let epoch, let limit):
+      try rows(Self.acksOfZone, PostgresParameters(zone, epoch, Int64(limit)))
     case .zonesByName(let prefix, let after, let limit):
       try rows(Self.zonesByName, PostgresParameters(prefix, after, Int64(limit)))
     case .zones(let names): try rows(Self.zones, Self.list(names))
@@ -70,6 +72,8 @@ extension PostgresConsoleReader {
   private static let acks = acks("a.device = ANY ($1) ORDER BY a.device, a.zone LIMIT $2")
   private static let acksOfDevice = acks("a.device = $1 AND a.zone > $2 ORDER BY a.zone LIMIT $3")
   private static let ack = acks("a.device = $1 AND a.zone = $2")
+  private static let acksOfZone = acks(
+    "a.zone = $1 AND a.epoch = $2 AND NOT a.lost ORDER BY greatest(a.seq, a.purged), a.device LIMIT $3")
   private static let zonesByName = zones(
     "zone >= $1 AND zone < $1 || chr(1114111) AND zone > $2 ORDER BY zone LIMIT $3")
   private static let zones = zones("zone = ANY ($1)")

@@ -49,6 +49,10 @@ final class SQLiteConsoleReader: ConsoleReader {
     case .acksOfDevice(let device, let after, let limit):
       try rows("\(Self.acks) WHERE device = ?1 AND zone > ?2 ORDER BY zone LIMIT ?3", device, after, limit)
     case .ack(let device, let zone): try rows("\(Self.acks) WHERE device = ?1 AND zone = ?2", device, zone)
+    case .acksOfZone(let zone, let epoch, let limit):
+      try rows(
+        "\(Self.acks) WHERE zone = ?1 AND epoch = ?2 AND lost = 0 ORDER BY max(seq, purged), device LIMIT ?3",
+        zone, epoch, limit)
     case .zonesByName(let prefix, let after, let limit):
       try rows(
         "\(Self.zones) WHERE zone >= ?1 AND zone < \(Self.end) AND zone > ?2 ORDER BY zone LIMIT ?3", prefix,

@@ -6,6 +6,8 @@ import HoldfastService
 struct Console: Sendable {
   /// The rows of a page.
   static let pageSize = 50
+  /// The rows of each listing of a recovery.
+  private static let recoverySize = 200
   /// The maximum size of a request's body in bytes: a token.
   static let bodyLimit = 4096
   /// The maximum length of a name or an id in a request, in bytes.
@@ -16,16 +18,24 @@ struct Console: Sendable {
   private let api: API
   private let session: ConsoleSession
   private let log: LogRing
+  /// How long an unseen device is live.
+  private let deviceLife: Int64
+  /// What `holdfast restore --report` reads with.
+  private let administration: @Sendable () throws -> Administration
   private let note: @Sendable (String) -> Void
 
   /// - Parameters:
   ///   - log: the last lines of the log.
+  ///   - deviceLife: how long an unseen device is live.
+  ///   - administration: opens the database for an operator's query.
   ///   - note: logs a sign-in, or a wrong token.
   init(
-    _ configuration: ConsoleConfiguration, _ api: API, _ log: LogRing,
+    _ configuration: ConsoleConfiguration, _ api: API, _ log: LogRing, deviceLife: Duration,
+    administration: @escaping @Sendable () throws -> Administration,
     note: @escaping @Sendable (String) -> Void
   ) {
     (self.api, self.log, self.note) = (api, log, note)
+    (self.deviceLife, self.administration) = (deviceLife.wholeMilliseconds, administration)
     session = ConsoleSession(key: configuration.hash)
   }
 
@@ -76,21 +86,39 @@ struct Console: Sendable {
     if parts == ["log"] { return .answer(.json(lines.bytes)) }
     return .read { [self] in
       do {
+        if parts == ["recovery"] { return .answer(.json(try recovery().bytes)) }
         guard let query else {
           return .answer(.json(server().json(api.database, at: api.environment.now()).bytes))
         }
+        let now = api.clock.trusted.now()
         let answer = try api.database.readConsole { reader in
           try query(
             ConsoleAnswers(
-              reader, limits: api.environment.limits, epoch: api.database.epoch, schema: api.schema,
-              now: api.clock.trusted.now()))
+              reader, limits: api.environment.limits, epoch: api.database.epoch, schema: api.schema, now: now,
+              liveAfter: max(0, now.subtractingReportingOverflow(deviceLife).partialValue)))
         }
         return .answer(.json(answer.bytes))
       } catch { return .problem(api.problem(of: error)) }
     }
   }
 
-  /// What an address reads from the database; nil for the state of this node and its log, which are in memory.
+  /// What `holdfast restore --report` prints, up to a number of rows.
+  private func recovery() throws -> JSONValue {
+    let administration = try administration()
+    func json(_ listing: Administration.Listing) -> JSONValue {
+      [
+        "columns": .array(listing.columns.map { .string($0) }), "count": .integer(Int64(listing.rows.count)),
+        "rows": .array(
+          listing.rows.prefix(Self.recoverySize).map { .array($0.map { JSONValue.string($0) }) }),
+      ]
+    }
+    return [
+      "claims": json(try administration.recoveryClaims()),
+      "missing": json(try administration.restoreReport()),
+    ]
+  }
+
+  /// What an address reads by `ConsoleAnswers`; nil for those that are answered otherwise.
   ///
   /// - Throws: `Problem`: `notFound` for an unknown address, `invalidRequest` for an unknown parameter.
   private func read(
@@ -98,7 +126,7 @@ struct Console: Sendable {
   ) throws(Problem) -> (@Sendable (ConsoleAnswers) throws -> JSONValue)? {
     let (search, after) = (parameters["search"] ?? "", parameters["after"] ?? "")
     switch parts.count == 2 ? [parts[0], "*"] : parts {
-    case ["server"], ["log"]:
+    case ["server"], ["log"], ["recovery"]:
       try parameters.requireOnly()
       return nil
     case ["users"]:

@@ -15,7 +15,7 @@ extension ConsoleAnswers {
     return Self.page("zones", rows.prefix(Console.pageSize).map { ConsoleZone($0).json }, next: next)
   }
 
-  /// `GET zones/NAME`: the zone, and the users who may read it.
+  /// `GET zones/NAME`: the zone, the users who may read it, and the devices that have it.
   func zone(_ name: String, after: String) throws -> JSONValue {
     guard let zone = try zones(named: [name])[name] else {
       throw Problem(.notFound, "There is no zone of this name.")
@@ -33,7 +33,32 @@ extension ConsoleAnswers {
               ["user": user(row[0] ?? "", names), "role": .string(row[1] ?? "")]
             })),
         .init("next", next.map { .string($0) } ?? .null),
-      ])
+      ] + (try devices(of: zone)))
+  }
+
+  /// The devices that have a zone, the furthest behind first, and the one that holds its tombstones back: docs/RETENTION.md, section 1.
+  private func devices(of zone: ConsoleZone) throws -> [JSONValue.Member] {
+    let acks = try reader.rows(.acksOfZone(zone.name, epoch: epoch, limit: Console.pageSize)).map {
+      ConsoleAck($0)
+    }
+    let devices = try devices(.devicesByNumber(acks.map(\.device)))
+    let known = Dictionary(devices.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
+    let names = try names(of: devices.map(\.user))
+    var holder: JSONValue = .null
+    var rows: [JSONValue] = []
+    for ack in acks {
+      guard let device = known[ack.device] else { continue }
+      let lag = ZoneLag(zone, ack, role: try role(of: device.user, in: zone.name), epoch: epoch)
+      let isLive = device.seenAt > liveAfter
+      let shown: [JSONValue.Member] = [
+        .init("id", .string(device.id)), .init("name", .string(device.name)),
+        .init("user", user(device.user, names)), .init("last_seen", .time(device.seenAt)),
+        .init("acked", .integer(ack.seq)), .init("live", .bool(isLive)),
+      ]
+      rows.append(.object(shown + (lag.json.members ?? [])))
+      if holder == .null, isLive, lag.state == .behind { holder = .object(shown) }
+    }
+    return [.init("held_by", holder), .init("devices", .array(rows))]
   }
 
   /// `GET conflicts`, the newest first.

@@ -11,9 +11,15 @@ struct ConsoleAnswers {
   let epoch: String
   let schema: SyncSchema
   let now: Int64
+  /// Devices last seen at or before this time hold no tombstones back.
+  let liveAfter: Int64
 
-  init(_ reader: any ConsoleReader, limits: UserLimits, epoch: String, schema: SyncSchema, now: Int64) {
-    (self.reader, self.limits, self.epoch, self.schema, self.now) = (reader, limits, epoch, schema, now)
+  init(
+    _ reader: any ConsoleReader, limits: UserLimits, epoch: String, schema: SyncSchema, now: Int64,
+    liveAfter: Int64
+  ) {
+    (self.reader, self.limits, self.epoch, self.schema) = (reader, limits, epoch, schema)
+    (self.now, self.liveAfter) = (now, liveAfter)
   }
 
   // MARK: Users

@@ -23,7 +23,11 @@ extension RequestDispatcher {
     _ api: API, _ configuration: Configuration, _ log: RequestLog, _ lines: LogRing?
   ) -> Console? {
     guard let console = configuration.console, let lines else { return nil }
-    return Console(console, api, lines) { log.event("console", level: .warning, $0) }
+    let (location, environment) = (configuration.database, configuration.environment)
+    return Console(
+      console, api, lines, deviceLife: configuration.retention.devices,
+      administration: { try Administration(location, environment: environment) }
+    ) { log.event("console", level: .warning, $0) }
   }
 
   /// A thread that runs one work item after another.

@@ -25,6 +25,8 @@ package enum ConsoleQuery: Sendable {
   case acksOfDevice(Int64, after: String, limit: Int)
   /// The same of one device in one zone.
   case ack(Int64, zone: String)
+  /// The same of one zone, as far as they are of an epoch and not lost; those with the least seq or purge horizon first.
+  case acksOfZone(String, epoch: String, limit: Int)
   /// Zone, seq, purged, whether it is public, seq at the last restore, records, bytes; by zone.
   case zonesByName(prefix: String, after: String, limit: Int)
   /// The same of some zones.

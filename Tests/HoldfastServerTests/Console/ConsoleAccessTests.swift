@@ -10,7 +10,7 @@ import Testing
 @Suite("Access to the console") struct ConsoleAccessTests {
   private static let addresses = [
     "server", "log", "users", "devices", "devices/x", "zones", "zones/x", "records/x", "conflicts",
-    "refusals",
+    "refusals", "recovery",
   ]
 
   @Test("without the token nothing is read, at any address (I10)", arguments: addresses)
@@ -20,7 +20,8 @@ import Testing
     let cookie = try scene.signIn()
     let name = ConsoleSession.cookie
     let (end, code) = (String(cookie.dropFirst(name.utf8.count + 1).prefix { $0 != "." }), cookie.suffix(64))
-    let other = try ConsoleScene(token: String(repeating: "o", count: 32)).signIn()
+    let key = String(repeating: "o", count: 32)
+    let other = try ConsoleScene(token: key).signIn(key)
     let requests: [[(String, String)]] = [
       [], ConsoleScene.mark, [("Cookie", cookie)],
       ConsoleScene.mark + [("Authorization", "Bearer \(ConsoleScene.token)")],
@@ -59,6 +60,13 @@ import Testing
     #expect(end.headers.contains { $0.name == "Set-Cookie" && $0.value.contains("Max-Age=0") })
     scene.server.world.advance(1_000)
     #expect(try status() == 401)
+  }
+
+  @Test("another node with the same token takes the session")
+  func nodes() throws {
+    let (one, other) = (try ConsoleScene(), try ConsoleScene())
+    let fields = try ConsoleScene.mark + [("Cookie", one.signIn())]
+    #expect(try other.respond(ConsoleScene.request("GET", "api/users", fields)).status == 200)
   }
 
   @Test("wrong tokens are counted, and have to wait like wrong passwords (I10)")

@@ -174,6 +174,33 @@ import Testing
     #expect(try scene.get("zones?search=\(list.prefix(20))")["zones"]?.elements?.isEmpty == false)
   }
 
+  @Test("a zone names the device that holds its tombstones back, until the device is dead or has synced")
+  func retention() throws {
+    #expect(try scene.get("zones/\(list)")["held_by"] == .null)
+    try anna.sync([.delete("items", item)])
+    try anna.pull()
+    let zone = try scene.get("zones/\(list)")
+    #expect(zone["held_by"]?["id"] == .string(phone.id))
+    let devices = try #require(zone["devices"]?.elements)
+    #expect(devices.map { $0["id"] } == [.string(phone.id), .string(anna.id)])
+    #expect(devices.map { $0["state"] } == ["behind", "current"])
+    server.world.advance(Retention().devices.components.seconds * 1000)
+    #expect(try scene.get("zones/\(list)")["held_by"] == .null)
+    #expect(try scene.get("zones/\(list)")["devices"]?.elements?.first?["live"] == false)
+  }
+
+  @Test("the recovery after a restore is shown as the command shows it")
+  func recovery() throws {
+    let shown = try scene.get("recovery")
+    let administration = try Administration(server.location, environment: server.world.environment)
+    for (name, listing) in [
+      ("claims", try administration.recoveryClaims()), ("missing", try administration.restoreReport()),
+    ] {
+      #expect(shown[name]?["columns"] == .array(listing.columns.map { .string($0) }))
+      #expect(shown[name]?["count"] == .integer(Int64(listing.rows.count)))
+    }
+  }
+
   @Test("pages follow one another without gaps and repeats")
   func pages() throws {
     for number in 0..<Console.pageSize { _ = try server.signUp("user-\(number)") }

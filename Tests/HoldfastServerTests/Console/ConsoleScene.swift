@@ -17,7 +17,11 @@ struct ConsoleScene {
   init(token: String = Self.token) throws {
     server = try TestServer()
     let api = try #require(server.inline).api
-    console = Console(try ConsoleConfiguration(token: Array(token.utf8)), api, log, note: { _ in })
+    console = Console(
+      try ConsoleConfiguration(token: Array(token.utf8)), api, log, deviceLife: Retention().devices,
+      administration: { [location = server.location, environment = server.world.environment] in
+        try Administration(location, environment: environment)
+      }, note: { _ in })
   }
 
   static func request(
