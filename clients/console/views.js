@@ -12,6 +12,9 @@ function next(page, ...path) {
   return page.next ? element("p", {}, element("a", { href: `#/${path.map(encodeURIComponent).join("/")}?after=${encodeURIComponent(page.next)}` }, "Next page")) : null;
 }
 
+/** A count of a device's zones; of a device with very many, it is not of all. */
+const atLeast = (row, count) => `${number(count)}${row.complete ? "" : " or more"}`;
+
 const search = (name, label, value, go) => form([["search", label, value]], "Search", ({ search }) => go(name, search));
 
 const views = {
@@ -82,9 +85,9 @@ const views = {
       table(text ? `Devices for “${text}”` : "Devices", [
         ["Device", device], ["User", (row) => user(row.user)], ["Session", (row) => state(row.session)],
         ["Last seen", (row) => time(row.last_seen)], ["App", (row) => row.app || "–"],
-        ["Zones", (row) => number(row.zones), true],
-        ["Zones behind", (row) => row.zones_behind ? element("span", { class: "mark warm" }, number(row.zones_behind)) : "0", true],
-        ["Changes behind", (row) => `${number(row.changes_behind)}${row.complete ? "" : " or more"}`, true],
+        ["Zones", (row) => atLeast(row, row.zones), true],
+        ["Zones behind", (row) => row.zones_behind ? element("span", { class: "mark warm" }, atLeast(row, row.zones_behind)) : atLeast(row, 0), true],
+        ["Changes behind", (row) => atLeast(row, row.changes_behind), true],
       ], page.devices),
       page.next ? element("p", {}, element("a", { href: `#/devices/?search=${encodeURIComponent(text ?? "")}&after=${page.next}` }, "Next page")) : null,
       element("p", { class: "quiet" }, "“Last seen” is noted when a device writes, and once a day. Changes are an upper bound."),

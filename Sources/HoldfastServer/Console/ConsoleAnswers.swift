@@ -160,7 +160,7 @@ struct ConsoleAnswers {
       notes.append("Its acks were purged, as it was away for long. It resyncs its zones when it returns.")
     }
     if device.isUnseenSinceRestore { notes.append("It has not synced since the last restore.") }
-    if refused > 0 { notes.append("It has not dealt with \(refused) refused change sets.") }
+    if refused > 0 { notes.append("It has not dealt with the refused change sets below.") }
     return notes.joined(separator: " ")
   }
 

@@ -2,6 +2,11 @@ import HoldfastCore
 public import HoldfastService
 
 /// The operators' console: docs/CONSOLE.md.
+///
+/// ```swift
+/// var configuration = Configuration(schema: schema, database: .directory("data"))
+/// configuration.console = try ConsoleConfiguration(token: Array(secret.utf8))
+/// ```
 public struct ConsoleConfiguration: Sendable {
   /// The length of a token in bytes.
   public static let tokenLength = 32...1024
