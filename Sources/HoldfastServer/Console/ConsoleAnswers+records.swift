@@ -107,9 +107,9 @@ extension ConsoleAnswers {
       return
         "The device has acknowledged the record's last change (seq \(place.seq) of the zone \(place.zone)): it has the record, so look in its app."
     }
-    if let session = Self.sessionNote(of: device) {
+    if let obstacle = Self.obstacles(of: device).first {
       return
-        "The device \(session), and lacks the record's last change (seq \(place.seq) of the zone \(place.zone))."
+        "The device \(obstacle). It lacks the record's last change (seq \(place.seq) of the zone \(place.zone))."
     }
     let seen = "it was last seen \(Timestamp.text(milliseconds: device.seenAt))"
     if lag.state == .behind {

@@ -134,7 +134,9 @@ struct ConsoleAnswers {
     }
     return .object(
       summary(of: device, names) + [
-        .init("note", .string(Self.note(of: device, refused: refusals.count))), .init("zones", .array(lags)),
+        .init(
+          "note", .string(Self.obstacles(of: device).map { "The device \($0)." }.joined(separator: " "))),
+        .init("zones", .array(lags)),
         .init("refusals", .array(refusals.map { Self.refusal($0) })),
         .init("next", all.count > Console.pageSize ? .string(page[Console.pageSize - 1]) : .null),
       ])
@@ -152,26 +154,22 @@ struct ConsoleAnswers {
     try reader.rows(.role(user, zone: zone)).first?[0]
   }
 
-  /// What keeps the device as a whole from what it lacks, in one or more sentences; empty for nothing.
-  private static func note(of device: ConsoleDevice, refused: Int) -> String {
-    var notes: [String] = []
-    if let session = sessionNote(of: device) { notes.append("The device \(session).") }
-    if device.hasPurgedAcks {
-      notes.append("Its acks were purged, as it was away for long. It resyncs its zones when it returns.")
-    }
-    if device.isUnseenSinceRestore { notes.append("It has not synced since the last restore.") }
-    if refused > 0 { notes.append("It has not dealt with the refused change sets below.") }
-    return notes.joined(separator: " ")
-  }
-
-  /// Why the device cannot sync, in words that follow "The device "; nil if it can.
-  static func sessionNote(of device: ConsoleDevice) -> String? {
+  /// What keeps a device as a whole from what it lacks, each in words that follow "The device "; the weightiest first.
+  static func obstacles(of device: ConsoleDevice) -> [String] {
+    var found: [String] = []
     switch device.session {
-    case .signedIn: nil
-    case .signedOut: "is signed out: it syncs again when its user signs in on it"
-    case .expired: "has a session that has expired: it syncs again when its user signs in on it"
-    case .program: "is a program with a service token, which does not sync"
+    case .signedIn: break
+    case .signedOut: found.append("is signed out: it syncs again when its user signs in on it")
+    case .expired: found.append("has a session that has expired: it syncs again when its user signs in on it")
+    case .program: found.append("is a program with a service token, which does not sync")
     }
+    if device.isUnseenSinceRestore {
+      found.append("has not synced since the last restore: it resyncs its zones when it does")
+    }
+    if device.hasPurgedAcks {
+      found.append("was away for so long that its acks were purged: it resyncs its zones when it returns")
+    }
+    return found
   }
 
   static func page(_ name: String, _ rows: [JSONValue], next: String?) -> JSONValue {

@@ -79,6 +79,22 @@ import Testing
     #expect(try scene.get("devices/\(anna.id)")["session"] == "expired")
   }
 
+  @Test(
+    "a device that has not synced since a restore says so, and one whose acks were purged",
+    arguments: [
+      ("unseen_since_restore", "has not synced since the last restore"),
+      ("acks_purged", "its acks were purged"),
+    ])
+  func away(mark: String, reason: String) throws {
+    let new = try anna.makeItem(list, "Bread")
+    try server.change(
+      sqlite: "UPDATE holdfast_devices SET \(mark) = 1 WHERE id = '\(phone.id)'",
+      postgres: "UPDATE holdfast.devices SET \(mark) = true WHERE id = '\(phone.id)'")
+    #expect(try why(new, on: phone).contains(reason))
+    #expect(try scene.get("devices/\(phone.id)")["note"]?.stringValue?.contains(reason) == true)
+    #expect(try scene.get("devices/\(anna.id)")["note"] == "")
+  }
+
   @Test("a device that an operator reset must resync")
   func reset() throws {
     try Administration(server.location, environment: server.world.environment).reset(
