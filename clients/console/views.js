@@ -140,8 +140,8 @@ const views = {
       ], shown.members),
       next(shown, "zones", id),
       element("p", { class: "answer" }, shown.held_by
-        ? [device(shown.held_by), " of ", user(shown.held_by.user), ` holds the zone's tombstones back behind seq ${shown.held_by.acked}, as it may still need them.`]
-        : "No device holds the zone's tombstones back."),
+        ? [device(shown.held_by), " of ", user(shown.held_by.user), ` keeps the zone's tombstones after seq ${shown.held_by.acked}: it may still need them.`]
+        : "No device keeps tombstones of the zone."),
       table("Devices that have the zone, the furthest behind first", [
         ["Device", device], ["User", (row) => user(row.user)], ["State", (row) => state(row.state)],
         ["Has up to", (row) => number(row.acked), true], ["Last seen", (row) => time(row.last_seen)],
