@@ -63,6 +63,9 @@ enum ServeCommand: Subcommand {
       .init(
         name: "metrics", value: "ADDRESS:PORT",
         help: "Serves GET /metrics for Prometheus there, to everybody who reaches it; nowhere unless given"),
+      .init(
+        name: "console", value: "FILE",
+        help: "Serves the operators' console at /console/ to holders of the token in FILE: 32 bytes or more"),
     ]
     return (own + identity).settings
   }
@@ -111,7 +114,15 @@ enum ServeCommand: Subcommand {
       let (host, port) = try endpoint(text, "metrics")
       configuration.metrics = MetricsAddress(host: host, port: port)
     }
+    configuration.console = try options["console"].map { try ConsoleConfiguration(token: readKey($0)) }
     return configuration
+  }
+
+  /// A secret in a file, without the line break at its end.
+  private static func readKey(_ path: String) throws -> [UInt8] {
+    var key = try readFile(path)
+    while let last = key.last, last == 0x0A || last == 0x0D { key.removeLast() }
+    return key
   }
 
   /// Reports what a start with the configuration would do.
@@ -176,8 +187,7 @@ enum ServeCommand: Subcommand {
       guard let url = URL(string: address), ["http", "https"].contains(url.scheme) else {
         throw UsageError("--webhook takes an address such as https://push.example.org/holdfast.")
       }
-      var secret = try readFile(path)
-      while let last = secret.last, last == 0x0A || last == 0x0D { secret.removeLast() }
+      let secret = try readKey(path)
       if secret.count < 16 { throw UsageError("The secret in \(path) is shorter than 16 bytes.") }
       return .over(http: url, secret: secret)
     default: throw UsageError("--webhook and --webhook-secret go together.")

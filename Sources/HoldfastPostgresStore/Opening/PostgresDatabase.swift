@@ -96,6 +96,10 @@ package struct PostgresDatabase: ServerDatabase {
     }
   }
 
+  package func readConsole<Result>(_ body: (any ConsoleReader) throws -> Result) throws -> Result {
+    try readers.withConnection { _, reader in try body(PostgresConsoleReader(reader.connection)) }
+  }
+
   package func together(_ lookUps: [LookUp], _ body: () -> Void) {
     var isDone = false
     // Where looking up fails, each request finds out for itself.

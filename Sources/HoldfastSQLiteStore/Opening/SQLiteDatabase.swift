@@ -74,7 +74,15 @@ package struct SQLiteDatabase: ServerDatabase {
 
   package func slowStore() throws -> (any StoreWriter)? { nil }
 
-  package func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
+  package func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result { try lend(body) }
+
+  package func readConsole<Result>(_ body: (any ConsoleReader) throws -> Result) throws -> Result {
+    try lend { reader in
+      try reader.transaction { try body(SQLiteConsoleReader(schema, on: reader.connection)) }
+    }
+  }
+
+  private func lend<Result>(_ body: (SQLiteReader) throws -> Result) throws -> Result {
     try readers.read(
       {
         let connection = try SQLiteConnection(path: path, access: .readWrite)

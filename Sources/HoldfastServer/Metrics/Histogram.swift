@@ -1,7 +1,7 @@
 /// A distribution of observed values in fixed buckets, as Prometheus defines it.
 ///
 /// Source: Prometheus, "Metric types", section Histogram.
-struct Histogram {
+struct Histogram: Sendable {
   /// Bounds for durations of requests and commits, in seconds.
   static let seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
   /// Bounds for sizes of batches.
@@ -25,6 +25,16 @@ struct Histogram {
     if let bucket = bounds.firstIndex(where: { value <= $0 }) { counts[bucket] += 1 }
     count += 1
     sum += value
+  }
+
+  /// The least bound that a share of the values does not exceed; nil if that is beyond the last bound, or there are no values.
+  func bound(of share: Double) -> Double? {
+    var sum = 0
+    for (bound, count) in zip(bounds, counts) {
+      sum += count
+      if sum > 0, Double(sum) >= share * Double(self.count) { return bound }
+    }
+    return nil
   }
 }
 

@@ -70,6 +70,18 @@ final class Metrics: Sendable {
     }
   }
 
+  /// The counters, for the console.
+  var summary: MetricsSummary {
+    let counts = counts.withLock { $0 }
+    return MetricsSummary(
+      requests: counts.requests.sorted { $0.key < $1.key }.map { ($0.key, $0.value) },
+      problems: counts.problems.sorted { $0.key < $1.key }.map { ($0.key, $0.value) },
+      fastCommits: counts.commits[false] ?? Histogram(Histogram.seconds),
+      slowCommits: counts.commits[true] ?? Histogram(Histogram.seconds), applied: counts.tally.applied,
+      refused: counts.tally.refused.map { ($0.key.rawValue, $0.value) }.sorted { $0.0 < $1.0 },
+      conflicts: counts.tally.conflicts)
+  }
+
   /// The exposition text: the counters, then the gauges of this moment.
   func text(_ gauges: Gauges) -> String {
     let counts = counts.withLock { $0 }

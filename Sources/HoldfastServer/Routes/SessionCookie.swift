@@ -18,10 +18,7 @@ enum SessionCookie {
   ///
   /// - Throws: `Problem.tokenMissing` when there is none, or another origin's page may have sent it.
   static func token(of request: HTTPRequest) throws(Problem) -> Substring {
-    guard let field = request.headers["Cookie"] else { throw Problem(.tokenMissing) }
-    let prefix = "\(name)="
-    let pairs = field.split(separator: ";").map { $0.drop { $0 == " " } }
-    guard let pair = pairs.first(where: { $0.hasPrefix(prefix) }) else { throw Problem(.tokenMissing) }
+    guard let token = value(name, of: request) else { throw Problem(.tokenMissing) }
     guard isUsed(by: request) else {
       throw Problem(
         .tokenMissing, "Send Holdfast-Session: cookie with each request that relies on the cookie.")
@@ -29,11 +26,18 @@ enum SessionCookie {
     guard isOfOwnOrigin(request) else {
       throw Problem(.tokenMissing, "The cookie is valid for pages of the server's own origin only.")
     }
-    return pair.dropFirst(prefix.count)
+    return token
+  }
+
+  /// The value of a cookie of a request, or nil.
+  static func value(_ name: String, of request: HTTPRequest) -> Substring? {
+    let prefix = "\(name)="
+    let pairs = (request.headers["Cookie"] ?? "").split(separator: ";").map { $0.drop { $0 == " " } }
+    return pairs.first { $0.hasPrefix(prefix) }?.dropFirst(prefix.count)
   }
 
   /// Whether the browser says that the page is of this server's origin, as far as it says anything.
-  private static func isOfOwnOrigin(_ request: HTTPRequest) -> Bool {
+  static func isOfOwnOrigin(_ request: HTTPRequest) -> Bool {
     if let site = request.headers["Sec-Fetch-Site"] { return site == "same-origin" }
     guard let origin = request.headers["Origin"] else { return true }
     // A proxy may have replaced the host.
@@ -67,13 +71,22 @@ enum SessionCookie {
   }
 
   private static func cookie(_ token: String, _ lifetime: Int, _ request: HTTPRequest) -> String {
+    field(name: name, token, path: "/v1", lifetime: Int64(lifetime), for: request)
+  }
+
+  /// A `Set-Cookie` that scripts cannot read, and other sites cannot send.
+  ///
+  /// - Parameter lifetime: in seconds; 0 removes the cookie.
+  static func field(
+    name: String, _ value: String, path: String, lifetime: Int64, for request: HTTPRequest
+  ) -> String {
     // Browsers name the origin of each request that makes a session.
     let isSecure = [
       request.headers["Origin"]?.hasPrefix("https:"), request.headers["X-Forwarded-Proto"] == "https",
     ]
     .contains(true)
     return
-      "\(name)=\(token); Path=/v1; Max-Age=\(lifetime); HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")"
+      "\(name)=\(value); Path=\(path); Max-Age=\(lifetime); HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")"
   }
 }
 

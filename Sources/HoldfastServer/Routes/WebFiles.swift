@@ -71,7 +71,7 @@ struct WebFiles: Sendable {
     return Self.response(file.read(0..<file.size), parts.last ?? "")
   }
 
-  private static func response(_ bytes: [UInt8], _ name: String) -> HTTPResponse {
+  static func response(_ bytes: [UInt8], _ name: String) -> HTTPResponse {
     let dot = name.utf8.lastIndex(of: UInt8(ascii: "."))
     let type = dot.flatMap { types[String(name[name.utf8.index(after: $0)...])] }
     return HTTPResponse(

@@ -43,6 +43,8 @@ public struct Configuration: Sendable {
   public var webhook: WebhookConfiguration?
   /// Where `GET /metrics` is served, without authentication; nil, the default, for nowhere. docs/METRICS.md.
   public var metrics: MetricsAddress?
+  /// The operators' console at `/console/`; nil, the default, for none. docs/CONSOLE.md.
+  public var console: ConsoleConfiguration?
   /// How long tombstones and expired data are kept.
   public var retention: Retention
   /// Origins such as `https://app.example.org` whose pages may call the server from a browser, or `*` for all; default none.

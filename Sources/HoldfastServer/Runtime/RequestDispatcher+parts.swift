@@ -18,6 +18,18 @@ extension RequestDispatcher {
       allowsSignUp: configuration.allowsSignUp, log: failed)
   }
 
+  /// The console; nil unless it is asked for.
+  static func console(
+    _ api: API, _ configuration: Configuration, _ log: RequestLog, _ lines: LogRing?
+  ) -> Console? {
+    guard let console = configuration.console, let lines else { return nil }
+    let (location, environment) = (configuration.database, configuration.environment)
+    return Console(
+      console, api, lines, deviceLife: configuration.retention.devices,
+      administration: { try Administration(location, environment: environment) }
+    ) { log.event("console", level: .warning, $0) }
+  }
+
   /// A thread that runs one work item after another.
   static func worker(_ limit: Int) throws -> Worker<Work> {
     try Worker(limit: limit, batch: 1) { works, _ in

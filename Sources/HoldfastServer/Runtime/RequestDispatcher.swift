@@ -6,7 +6,7 @@ import HoldfastService
 /// Runs the steps of the API on threads. Short steps run inline on the HTTP thread; writes, password checks and long reads have threads of
 /// their own. If reads wait for a network (PostgreSQL), all reads run on reading threads.
 final class RequestDispatcher: Sendable {
-  private struct Write: Sendable {
+  struct Write: Sendable {
     let command: ServiceCommand
     let client: Client
     let finish: @Sendable (Result<Outcome, Problem>) -> Void
@@ -33,42 +33,46 @@ final class RequestDispatcher: Sendable {
   /// The size in bytes from which parsing a request's body counts as a long read.
   private static let largeBytes = 1 << 20
 
-  private let api: API
+  let api: API
   private let database: any ServerDatabase
-  private let events: EventStreams
+  let events: EventStreams
   private let listener: (any NotificationListener)?
   private let webhook: Webhook?
   private let purging: RetentionThread
   private let log: RequestLog
-  /// Nil unless they are served.
-  private let metrics: Metrics?
+  /// Nil unless they are served, or there is a console.
+  let metrics: Metrics?
+  /// Nil unless it is asked for.
+  private let console: Console?
   private let proxies: TrustedProxies
   private let services: [ThreadsOwn]
-  private let writer: Worker<Write>
+  let writer: Worker<Write>
   /// The slow lane: applies deferred writes. Nil if the database has no other writers.
-  private let waiting: Worker<Write>?
-  private let passwords: Worker<Work>
+  let waiting: Worker<Write>?
+  let passwords: Worker<Work>
   /// Hashes the passwords of new accounts.
-  private let signUps: Worker<Work>
+  let signUps: Worker<Work>
   /// Builds snapshots, one at a time.
-  private let builds: Worker<Work>
+  let builds: Worker<Work>
   /// Requests to other servers, one at a time.
-  private let fetches: Worker<@Sendable () -> Void>
+  let fetches: Worker<@Sendable () -> Void>
   /// The reading threads; nil if HTTP threads read.
-  private let reading: Worker<@Sendable () -> Void>?
+  let reading: Worker<@Sendable () -> Void>?
   /// The threads that look devices up, many at once, where reading waits.
   private let lookUps: Worker<Looking>?
   /// The threads for long reads, which would block HTTP threads.
-  private let longReading: Worker<Work>
+  let longReading: Worker<Work>
   /// The prefix of this run's request ids.
   private let run: String
 
-  init(_ database: any ServerDatabase, _ configuration: Configuration, _ log: RequestLog) throws {
+  init(_ database: any ServerDatabase, _ configuration: Configuration, _ log: RequestLog, _ lines: LogRing?)
+    throws
+  {
     let failed: @Sendable (String) -> Void = { log.event("failure", level: .error, $0) }
     database.reportMismatches(failed)
     let environment = configuration.environment
     self.log = log
-    let metrics = configuration.metrics.map { _ in Metrics() }
+    let metrics = configuration.metrics == nil && configuration.console == nil ? nil : Metrics()
     self.metrics = metrics
     proxies = configuration.trustedProxies
     self.database = database
@@ -77,6 +81,7 @@ final class RequestDispatcher: Sendable {
     let clock = try ServiceClock(of: stores[0], environment)
     let api = try Self.api(database, clock, configuration, failed)
     self.api = api
+    console = Self.console(api, configuration, log, lines)
     run = hexadecimal(environment.random(4))
     let events = try EventStreams(
       limit: min(configuration.eventStreamLimit, configuration.limits.maximumConnections / 5 * 4),
@@ -206,7 +211,9 @@ final class RequestDispatcher: Sendable {
     request.remoteAddress = client.address
     return RequestLog.Entry(
       id: "\(run)-\(request.id)", method: request.method, path: request.path, address: client.address,
-      scheme: client.scheme, started: .now, crossOrigin: api.crossOrigin.headers(of: request.headers),
+      scheme: client.scheme, started: .now,
+      crossOrigin: console != nil && Console.takes(request)
+        ? [] : api.crossOrigin.headers(of: request.headers),
       client: api.client(of: request))
   }
 
@@ -216,6 +223,9 @@ final class RequestDispatcher: Sendable {
     var changed = received
     changed.remoteAddress = entry.address
     let request = changed
+    if let console, Console.takes(request) {
+      return perform(console.handle(request) { [self] in consoleServer }, entry, responder)
+    }
     if request.body.count > Self.largeBytes {
       return perform(.read { [self] in api.handle(request) }, entry, responder)
     }
@@ -228,6 +238,9 @@ final class RequestDispatcher: Sendable {
 
   /// Decides by a request's head whether to read its body.
   func admit(_ head: HTTPRequest, _ admission: HTTPAdmission) {
+    if console != nil, Console.takes(head) {
+      return admission.admit(maximumBodyBytes: Console.bodyLimit, payer: nil)
+    }
     let known = Authentication(api: api)
     guard let reading, !known.isKnown(head) else {
       return decide(known.admission(of: head), head, admission)
@@ -374,24 +387,5 @@ final class RequestDispatcher: Sendable {
     metrics.answered(
       .init(route: route, method: Metrics.method(entry.method), status: response.status),
       seconds: entry.started.duration(to: .now).inSeconds, problem: response.reason)
-  }
-
-  /// The text of `GET /metrics`, where it is served.
-  ///
-  /// - Parameter connections: how many connections the server has.
-  func metricsText(connections: Int) -> String {
-    var queues = [
-      ("writes", writer.waitingCount), ("passwords", passwords.waitingCount),
-      ("sign_ups", signUps.waitingCount),
-      ("snapshots", builds.waitingCount), ("fetches", fetches.waitingCount),
-      ("long_reads", longReading.waitingCount),
-    ]
-    if let waiting { queues.append(("slow_writes", waiting.waitingCount)) }
-    if let reading { queues.append(("reads", reading.waitingCount)) }
-    return metrics?.text(
-      Gauges(
-        queues: queues, connections: connections, streams: events.openCount,
-        snapshotBytes: api.snapshots?.cache.size, droppedLogLines: LogQueue.standardError.droppedLines))
-      ?? ""
   }
 }

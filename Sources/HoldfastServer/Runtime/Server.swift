@@ -44,7 +44,12 @@ public final class Server: Sendable {
     // Before the schema is applied to the database.
     if let schema = configuration.schema { try configuration.rules.check(against: schema) }
     let environment = configuration.environment
-    let log = RequestLog(configuration.log, from: configuration.logLevel, now: environment.now)
+    let lines = configuration.console.map { _ in LogRing() }
+    let log = RequestLog(
+      { [write = configuration.log] line in
+        lines?.add(line)
+        write(line)
+      }, from: configuration.logLevel, now: environment.now)
     self.log = log
     (database, lock) = try configuration.database.serve(
       schema: configuration.schema, removals: configuration.removals,
@@ -55,7 +60,7 @@ public final class Server: Sendable {
     let contents = try configuration.tls?.read()
     tlsContents = Locked(contents)
     let certificate = try contents?.pair
-    let dispatcher = try RequestDispatcher(database, configuration, log)
+    let dispatcher = try RequestDispatcher(database, configuration, log, lines)
     self.dispatcher = dispatcher
     var limits = configuration.limits
     // Many users share the address of a proxy. A local process needs no connection limit, as it has other ways to do harm.

@@ -54,6 +54,9 @@ package protocol ServerDatabase: Sendable {
   /// Closes the read-only connections.
   func close()
 
+  /// Lends a read-only connection to `body` for the operators' console.
+  func readConsole<Result>(_ body: (any ConsoleReader) throws -> Result) throws -> Result
+
   /// A connection for operators.
   func administration() throws -> any StoreAdministration
 }

@@ -1,0 +1,214 @@
+// The views: each reads one address of /console/api and gives its title and content.
+
+import { bytes, duration, element, facts, form, link, milliseconds, number, state, table, time } from "./elements.js";
+
+const user = (value) => value ? link(value.name, "users", value.id) : "–";
+const device = (value) => value ? link(value.name, "devices", value.id) : "–";
+const zone = (name) => link(name, "zones", name);
+const record = (id) => link(id, "records", id);
+
+/** A link to the page after this one. */
+function next(page, ...path) {
+  return page.next ? element("p", {}, element("a", { href: `#/${path.map(encodeURIComponent).join("/")}?after=${encodeURIComponent(page.next)}` }, "Next page")) : null;
+}
+
+/** A count of a device's zones; of a device with very many, it is not of all. */
+const atLeast = (row, count) => `${number(count)}${row.complete ? "" : " or more"}`;
+
+const search = (name, label, value, go) => form([["search", label, value]], "Search", ({ search }) => go(name, search));
+
+const views = {
+  async server(get) {
+    const server = await get("server");
+    const { process, requests, change_sets: sets } = server;
+    const refused = sets.refused.reduce((sum, { count }) => sum + count, 0);
+    const memory = process ? [
+      ["Uptime", duration(process.uptime_seconds)], ["Memory", bytes(process.resident_bytes)],
+      ["Processor time", duration(process.cpu_seconds)], ["Open files", number(process.open_files)],
+    ] : [];
+    return ["Server", [
+      facts([
+        ["Version", server.version], ["Engine", server.engine], ["Epoch", server.epoch],
+        ["Schema", server.schema.version ? `${server.schema.name}, version ${server.schema.version}` : server.schema.name], ...memory,
+        ["Event streams", number(server.event_streams)], ["Snapshots", bytes(server.snapshot_bytes)],
+        ["Requests", number(requests.count)], ["Failed requests (5xx)", number(requests.failures)],
+        ["Applied change sets", number(sets.applied)], ["Refused change sets", number(refused)],
+        ["Conflicts", number(sets.conflicts)], ["Dropped log lines", number(server.dropped_log_lines)],
+      ]),
+      table("Queues", [["Queue", (row) => row.queue.replace("_", " ")], ["Waiting jobs", (row) => number(row.waiting), true]], server.queues),
+      table("Commits since the start", [
+        ["Lane", ([lane]) => lane], ["Transactions", ([, row]) => number(row.count), true],
+        ["Mean", ([, row]) => milliseconds(row.mean_ms), true], ["99 of 100 within", ([, row]) => milliseconds(row.p99_ms), true],
+      ], Object.entries(server.commits)),
+      table("Requests since the start", [
+        ["Route", (row) => row.route], ["Method", (row) => row.method], ["Status", (row) => row.status, true],
+        ["Count", (row) => number(row.latency.count), true], ["Mean", (row) => milliseconds(row.latency.mean_ms), true],
+        ["99 of 100 within", (row) => milliseconds(row.latency.p99_ms), true],
+      ], requests.routes),
+      table("Problems since the start", [
+        ["Problem", (row) => row.problem], ["Answers", (row) => number(row.count), true],
+      ], requests.problems),
+      table("Refused change sets since the start", [
+        ["Problem", (row) => row.problem], ["Change sets", (row) => number(row.count), true],
+      ], sets.refused),
+      element("p", { class: "quiet" }, "All figures are of this node, since its process started. Figures of other nodes are in their own consoles."),
+    ]];
+  },
+
+  async log(get) {
+    const { lines } = await get("log");
+    return ["Log", [table("The last lines of this node, the newest first", [
+      ["Time", (line) => time(line.time)], ["Level", (line) => state(line.level ?? "")], ["Event", (line) => line.event],
+      ["Message", ({ time, level, event, message, ...rest }) => message ?? element("pre", {}, Object.entries(rest).map(([key, value]) => `${key}=${value}`).join("  "))],
+    ], lines)]];
+  },
+
+  async users(get, { id, after, go }) {
+    const page = await get("users", { search: id, after });
+    return ["Users", [
+      search("users", "A name, its beginning, or an id", id, go),
+      table(id ? `Users for “${id}”` : "Users by name", [
+        ["Name", (row) => row.name], ["Id", (row) => link(row.id, "users", row.id)], ["Created", (row) => time(row.created)],
+        ["Devices", (row) => element("a", { href: `#/devices/?search=${encodeURIComponent(row.id)}` }, `${row.devices}, ${row.signed_in} signed in`)],
+        ["Last seen", (row) => time(row.last_seen)],
+      ], page.users),
+      next(page, "users", ...id ? [id] : []),
+    ]];
+  },
+
+  async devices(get, { id, search: text, after, go }) {
+    if (id) return views.device(get, id, after);
+    const page = await get("devices", { search: text, after });
+    return ["Devices", [
+      form([["search", "Id of a device or user, or a name's beginning", text]], "Search",
+        ({ search }) => go("devices", "", { search })),
+      table(text ? `Devices for “${text}”` : "Devices", [
+        ["Device", device], ["User", (row) => user(row.user)], ["Session", (row) => state(row.session)],
+        ["Last seen", (row) => time(row.last_seen)], ["App", (row) => row.app || "–"],
+        ["Zones", (row) => atLeast(row, row.zones), true],
+        ["Zones behind", (row) => row.zones_behind ? element("span", { class: "mark warm" }, atLeast(row, row.zones_behind)) : atLeast(row, 0), true],
+        ["Changes behind", (row) => atLeast(row, row.changes_behind), true],
+      ], page.devices),
+      page.next ? element("p", {}, element("a", { href: `#/devices/?search=${encodeURIComponent(text ?? "")}&after=${page.next}` }, "Next page")) : null,
+      element("p", { class: "quiet" }, "“Last seen” is noted when a device writes, and once a day. Changes are an upper bound."),
+    ]];
+  },
+
+  async device(get, id, after) {
+    const shown = await get(`devices/${encodeURIComponent(id)}`, { after });
+    return [`Device ${shown.name}`, [
+      shown.note ? element("p", { class: "answer" }, shown.note) : null,
+      facts([
+        ["Id", element("span", { class: "id" }, shown.id)], ["User", user(shown.user)], ["Session", state(shown.session)], ["Last seen", time(shown.last_seen)],
+        ["App", shown.app || null], ["Operations", number(shown.operations)], ["Number in the log", number(shown.number)],
+      ]),
+      table("Zones of the device and its user", [
+        ["Zone", (row) => zone(row.zone)], ["Role", (row) => row.role ?? "–"], ["State", (row) => state(row.state)],
+        ["Has up to", (row) => number(row.acked), true], ["Zone's seq", (row) => number(row.seq), true],
+        ["Why", (row) => row.reason],
+      ], shown.zones),
+      next(shown, "devices", id),
+      refusals(shown.refusals, false),
+      element("p", {}, element("a", { href: `#/records/?device=${encodeURIComponent(id)}` }, "Why does this device not show a record?")),
+    ]];
+  },
+
+  async zones(get, { id, after, search: text, go }) {
+    if (id) return views.zone(get, id, after);
+    const page = await get("zones", { search: text, after });
+    return ["Zones", [
+      form([["search", "The name of a zone, or its beginning", text]], "Search", ({ search }) => go("zones", "", { search })),
+      table(text ? `Zones for “${text}”` : "Zones by name", [
+        ["Zone", (row) => zone(row.zone)], ["Public", (row) => row.public ? "yes" : "no"],
+        ["Records", (row) => number(row.records), true], ["Size", (row) => bytes(row.bytes), true],
+        ["Seq", (row) => number(row.seq), true], ["Purged up to", (row) => number(row.purged), true],
+      ], page.zones),
+      page.next ? element("p", {}, element("a", { href: `#/zones/?search=${encodeURIComponent(text ?? "")}&after=${encodeURIComponent(page.next)}` }, "Next page")) : null,
+    ]];
+  },
+
+  async zone(get, id, after) {
+    const shown = await get(`zones/${encodeURIComponent(id)}`, { after });
+    return [`Zone ${shown.zone}`, [
+      facts([
+        ["Public", shown.public ? "yes" : "no"], ["Records", number(shown.records)], ["Size", bytes(shown.bytes)], ["Seq", number(shown.seq)],
+        ["Purged up to", number(shown.purged)], ["Seq at the last restore", shown.restored ? number(shown.restored) : null],
+      ]),
+      table("Users who may read the zone, by members and groups", [
+        ["User", (row) => user(row.user)], ["Role", (row) => row.role],
+        ["Devices", (row) => element("a", { href: `#/devices/?search=${encodeURIComponent(row.user.id)}` }, "show")],
+      ], shown.members),
+      next(shown, "zones", id),
+      element("p", { class: "answer" }, shown.held_by
+        ? [device(shown.held_by), " of ", user(shown.held_by.user), ` keeps the zone's tombstones after seq ${shown.held_by.acked}: it may still need them.`]
+        : "No device keeps tombstones of the zone."),
+      table("Devices that have the zone, the furthest behind first", [
+        ["Device", device], ["User", (row) => user(row.user)], ["State", (row) => state(row.state)],
+        ["Has up to", (row) => number(row.acked), true], ["Last seen", (row) => time(row.last_seen)],
+        ["Counts for the purge horizon", (row) => row.live ? "yes" : "no, it was away for too long"],
+      ], shown.devices),
+    ]];
+  },
+
+  async records(get, { id, device: shownOn, go }) {
+    const ask = form([["id", "Id of the record", id], ["device", "Id of a device that does not show the record", shownOn]], "Look up",
+      ({ id, device }) => go("records", id, { device }));
+    if (!id) return ["Records", [ask]];
+    const found = await get(`records/${encodeURIComponent(id)}`, { device: shownOn });
+    return ["Records", [
+      ask,
+      found.answer ? element("p", { class: "answer", id: "answer" }, found.answer) : null,
+      table("Where the record is, and was", [
+        ["Table", (row) => row.table], ["Zone", (row) => zone(row.zone)], ["State", (row) => state(row.state)],
+        ["Seq", (row) => number(row.seq), true], ["Rev", (row) => number(row.rev), true],
+      ], found.places),
+      table("Who changed it last", [
+        ["Time", (row) => time(row.at)], ["Change", (row) => row.what], ["Table", (row) => row.table],
+        ["User", (row) => user(row.user)], ["Device", (row) => row.device ? device(row.device) : "the server, or a program in SQL"],
+      ], found.changes),
+      conflicts(found.conflicts),
+    ]];
+  },
+
+  async conflicts(get, { after }) {
+    const page = await get("conflicts", { after });
+    return ["Conflicts", [conflicts(page.conflicts), next(page, "conflicts")]];
+  },
+
+  async recovery(get) {
+    const found = await get("recovery");
+    const listing = (caption, { columns, rows, count }) => [
+      table(caption, columns.map((name, index) => [name, (row) => row[index]]), rows),
+      count > rows.length ? element("p", { class: "quiet" }, `${number(count - rows.length)} more: holdfast restore --report prints all.`) : null,
+    ];
+    return ["Recovery", [
+      element("p", { class: "quiet" }, "After a restore of the database devices upload what it lacks. An operator decides claims by ",
+        element("code", {}, "holdfast restore --grant"), " or ", element("code", {}, "--refuse"), "."),
+      ...listing("Recovery claims of zones that the database does not know", found.claims),
+      ...listing("Zones of which devices have seen more than the database has", found.missing),
+    ]];
+  },
+
+  async refusals(get, { after }) {
+    const page = await get("refusals", { after });
+    return ["Refusals", [refusals(page.refusals, true), next(page, "refusals")]];
+  },
+};
+
+function conflicts(rows) {
+  const side = ({ value, user: person, at }) => [element("pre", {}, value ?? "–"), " ", person ? user(person) : "", " ", at ? time(at) : ""];
+  return table("Concurrent edits, with both values, the newest first", [
+    ["Record", (row) => [row.table, " ", record(row.record)]], ["Zone", (row) => zone(row.zone)], ["Column", (row) => row.column], ["Policy", (row) => row.policy],
+    ["Winner", (row) => side(row.winner)], ["Loser", (row) => side(row.loser)], ["Resolution", (row) => state(row.resolution)],
+  ], rows);
+}
+
+function refusals(rows, isOfAll) {
+  const people = isOfAll ? [["User", (row) => user(row.user)], ["Device", (row) => device(row.device)]] : [];
+  return table("Refused change sets that a device has not dealt with", [
+    ...people, ["Operations", (row) => row.first === row.last ? row.first : `${row.first} to ${row.last}`, true],
+    ["At fault", (row) => number(row.operation), true], ["Problem", (row) => row.problem], ["Detail", (row) => row.detail],
+  ], rows);
+}
+
+export default views;

@@ -1,0 +1,120 @@
+// The operators' console in a real browser.
+
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Browser } from "./chromium.js";
+import { Device } from "./devices.js";
+import { folder, Server } from "./server.js";
+
+const token = "an operator's token of 32 bytes or more";
+
+async function start(t) {
+  const path = folder(t);
+  writeFileSync(join(path, "token"), `${token}\n`);
+  const server = await Server.start(t, { more: ["--console", join(path, "token")] });
+  const browser = await Browser.start(t, folder(t));
+  return { server, tab: await browser.open(`${server.address}/console/`) };
+}
+
+async function signIn(tab, text) {
+  await tab.until(() => !document.querySelector("#sign-in").hidden && document.activeElement.id === "token");
+  // As a person does: typed into the field that has the focus, then Enter.
+  await tab.send("Input.insertText", { text });
+  for (const type of ["keyDown", "keyUp"]) await tab.send("Input.dispatchKeyEvent", { type, key: "Enter", code: "Enter", windowsVirtualKeyCode: 13, text: "\r" });
+}
+
+const title = (text) => document.querySelector("#view h1")?.textContent === text && document.querySelector("#status").textContent === "";
+const cells = (caption) => [...document.querySelectorAll("table")].find((table) => table.caption.textContent === caption)?.querySelectorAll("tbody tr").values()
+  .map((row) => [...row.cells].map((cell) => cell.textContent)).toArray();
+const fill = (values) => {
+  const form = document.querySelector("#view form");
+  for (const [name, value] of Object.entries(values)) form.elements[name].value = value;
+  form.requestSubmit();
+};
+
+test("an operator finds a lagging device, and why a phone does not show a record", async (t) => {
+  const { server, tab } = await start(t);
+  const laptop = await Device.signUp("ada", { server });
+  const phone = await Device.signIn("ada", { server });
+  const list = await laptop.makeList("Groceries", "Milk");
+  await laptop.sync();
+  await phone.sync();
+  await phone.sync();
+  // The phone is in a pocket from now on.
+  await laptop.write((db) => db.update("lists", list, { title: "Food" }));
+  await laptop.sync();
+  await laptop.sync();
+
+  await signIn(tab, "a wrong token");
+  await tab.until(() => /not the console's token/.test(document.querySelector("#status").textContent));
+  assert.equal(await tab.run(() => document.querySelector("header nav").hidden), true);
+  await signIn(tab, token);
+  await tab.until(title, "Server");
+  // The focus is at the title, and scripts do not see the session.
+  assert.equal(await tab.run(() => document.activeElement.tagName), "H1");
+  assert.equal(await tab.run(() => document.cookie), "");
+
+  await tab.run(() => document.querySelector("nav a[href='#/devices']").click());
+  await tab.until(title, "Devices");
+  const devices = await tab.run(cells, "Devices");
+  assert.deepEqual(devices.map(([name, user, session, , , , behind]) => [name, user, session, behind]),
+    [["first", "ada", "signed in", "0"], ["second", "ada", "signed in", "1"]]);
+
+  await tab.run(() => [...document.querySelectorAll("td a")].find((link) => link.textContent === "second").click());
+  await tab.until(title, "Device second");
+  const zone = (await tab.run(cells, "Zones of the device and its user")).find(([name]) => name === list);
+  assert.equal(zone[2], "behind");
+
+  await tab.run(() => [...document.querySelectorAll("main a")].find((link) => link.textContent.startsWith("Why does")).click());
+  await tab.until(title, "Records");
+  await tab.run(fill, { id: list });
+  await tab.until(() => document.querySelector("#answer"));
+  assert.match(await tab.run(() => document.querySelector("#answer").textContent), /it lacks it until it syncs; it was last seen/);
+  assert.equal((await tab.run(cells, "Who changed it last"))[0][1], "changed title");
+
+  // It syncs, and the console sees it.
+  await phone.sync();
+  await phone.sync();
+  await tab.run(() => document.querySelector("#refresh").click());
+  await tab.until(() => /it has the record, so look in its app/.test(document.querySelector("#answer")?.textContent));
+
+  await tab.run(() => document.querySelector("#sign-out").click());
+  await tab.until(() => !document.querySelector("#sign-in").hidden);
+  assert.equal(await tab.run(async () => (await fetch("api/users", { headers: { "Holdfast-Session": "console" } })).status), 401);
+});
+
+test("what users write is text in the console, and never markup (I10)", async (t) => {
+  const { server, tab } = await start(t);
+  const markup = "<img src=x onerror=globalThis.broken=1>";
+  const laptop = await Device.open({ server });
+  await laptop.engine.signUp("ada", "correct-horse", markup);
+  await signIn(tab, token);
+  await tab.until(title, "Server");
+  await tab.run(() => { location.hash = "#/devices"; });
+  await tab.until(title, "Devices");
+  assert.equal((await tab.run(cells, "Devices"))[0][0], markup);
+  assert.equal(await tab.run(() => document.querySelectorAll("main img, main script").length), 0);
+  assert.equal(await tab.run(() => globalThis.broken === undefined), true);
+});
+
+test("every control and table of the console has a name, and the title gets the focus", async (t) => {
+  const { server, tab } = await start(t);
+  const laptop = await Device.signUp("ada", { server });
+  await laptop.makeList("Groceries", "Milk");
+  await laptop.sync();
+  await signIn(tab, token);
+  await tab.until(title, "Server");
+  for (const [view, heading] of Object.entries({ server: "Server", log: "Log", users: "Users", devices: "Devices", zones: "Zones", records: "Records", conflicts: "Conflicts", refusals: "Refusals", recovery: "Recovery" })) {
+    await tab.run((view) => { location.hash = `#/${view}`; }, view);
+    await tab.until(title, heading);
+    assert.deepEqual(await tab.run(() => ({
+      headings: document.querySelectorAll("#view h1").length,
+      unlabelled: [...document.querySelectorAll("input, button, a")].filter((control) => !(control.labels?.length || control.textContent.trim())).length,
+      captions: [...document.querySelectorAll("table")].every((table) => table.caption?.textContent),
+      scopes: [...document.querySelectorAll("th")].every((head) => head.scope),
+      current: document.querySelector("nav [aria-current=page]").textContent,
+    })), { headings: 1, unlabelled: 0, captions: true, scopes: true, current: heading });
+  }
+});
