@@ -40,6 +40,8 @@ import Testing
       "UPDATE @devices SET session_at = -1", "UPDATE @acks SET seq = -1", "UPDATE @acks SET purged = -2",
       "UPDATE @meta SET value = '' WHERE key = 'epoch'", "UPDATE @keys SET key = ''",
       "INSERT INTO @told VALUES ('x', -1)", "INSERT INTO @claims VALUES ('x', -1)",
+      "INSERT INTO @push_tokens VALUES (1, '', 't', 'h')",
+      "INSERT INTO @push_tokens VALUES (1, 'apns', '', 'h')",
       "INSERT INTO @refusals VALUES (1, 5, 4, 4, '')", "INSERT INTO @refusals VALUES (1, 1, 2, 3, '')",
     ])
   func refused(statement: String) throws {

@@ -101,7 +101,8 @@ extension PostgresTables {
       CREATE INDEX devices_unused ON holdfast.devices (number)
         WHERE session = 1 AND NOT session_used AND scope IS NULL AND issued_after IS NULL;
       CREATE TABLE holdfast.push_tokens (
-        device bigint PRIMARY KEY, kind text NOT NULL, token text NOT NULL, token_hash bytea NOT NULL
+        device bigint PRIMARY KEY, kind text NOT NULL, token text NOT NULL, token_hash bytea NOT NULL,
+        CHECK (octet_length(kind) BETWEEN 1 AND 32 AND octet_length(token) BETWEEN 1 AND 4096)
       );
       CREATE INDEX push_tokens_of_hash ON holdfast.push_tokens (token_hash);
       REVOKE ALL ON holdfast.push_tokens FROM PUBLIC;

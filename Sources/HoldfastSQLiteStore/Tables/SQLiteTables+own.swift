@@ -61,7 +61,8 @@ extension SQLiteTables {
     CREATE INDEX holdfast_devices_unused ON holdfast_devices (number)
       WHERE session = 1 AND session_used = 0 AND scope IS NULL AND issued_after IS NULL;
     CREATE TABLE holdfast_push_tokens (
-      device INTEGER PRIMARY KEY, kind TEXT NOT NULL, token TEXT NOT NULL, token_hash BLOB NOT NULL
+      device INTEGER PRIMARY KEY, kind TEXT NOT NULL, token TEXT NOT NULL, token_hash BLOB NOT NULL,
+      CHECK (length(CAST(kind AS BLOB)) BETWEEN 1 AND 32 AND length(CAST(token AS BLOB)) BETWEEN 1 AND 4096)
     );
     CREATE INDEX holdfast_push_tokens_of_hash ON holdfast_push_tokens (token_hash);
     CREATE TABLE holdfast_acks (

@@ -1,5 +1,5 @@
 import HoldfastCore
-import Synchronization
+import HoldfastSystem
 
 /// The last lines of the log, for the console.
 final class LogRing: Sendable {
@@ -14,7 +14,7 @@ final class LogRing: Sendable {
     var oldest = 0
   }
 
-  private let lines = Mutex(Lines())
+  private let lines = Locked(Lines())
 
   /// Adds a line, in place of the oldest.
   func add(_ line: String) {

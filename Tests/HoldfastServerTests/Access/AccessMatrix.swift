@@ -52,6 +52,8 @@ enum AccessMatrix {
     "DELETE /v1/devices/{device}": answers(
       "404 not-found", viewer: "404 not-found", editor: "404 not-found", owner: "204", program: noProgram,
       stray: noProgram),
+    "PUT /v1/push-token": all("204", programs: noProgram),
+    "DELETE /v1/push-token": all("204", programs: noProgram),
     "GET /v1/events": all("200"),
   ]
 

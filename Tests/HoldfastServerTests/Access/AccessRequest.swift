@@ -111,6 +111,7 @@ struct DocumentedOperation: Hashable {
     case "POST /v1/sessions":
       return ["name": "alice", "password": "correct horse", "device": ["name": "x"]]
     case "POST /v1/devices": return ["name": "x"]
+    case "PUT /v1/push-token": return ["kind": "apns", "token": "t"]
     case "POST /v1/zones/{zone}/invitations": return ["role": "viewer", "expires_in": 60, "uses": 1]
     case "DELETE /v1/account": return ["password": "correct horse"]
     case "PUT /v1/account/password": return ["old": "correct horse", "new": "correct horse"]
