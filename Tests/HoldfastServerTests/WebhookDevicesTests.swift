@@ -69,4 +69,13 @@ import Testing
     #expect(try batches([zone], authors: ["z": 1], limit: 1) == [[2], [3]])
     #expect(try batches([("z", false, [])], authors: [:]).isEmpty)
   }
+
+  @Test(
+    "a batch that ends among the zones of a device that wrote the first of them still names it for the next")
+  func cutOff() throws {
+    let zones = [("news", true, [String]()), ("shop", true, [])]
+    for limit in 1...4 {
+      #expect(try batches(zones, authors: ["news": 3], limit: limit).flatMap { $0 } == [1, 3])
+    }
+  }
 }

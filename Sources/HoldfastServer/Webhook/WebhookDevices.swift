@@ -30,12 +30,9 @@ struct WebhookDevices {
   /// The next batch; empty if there are no more devices.
   mutating func next() throws -> [PushTarget] {
     while let audience = audiences.first {
-      let found = try find(audience, last, limit)
-      last = found.last?.device ?? last
-      if found.count < limit {
-        audiences.removeFirst()
-        last = 0
-      }
+      let (found, isWhole) = try rows(of: audience)
+      last = isWhole ? 0 : found.last?.device ?? last
+      if isWhole { audiences.removeFirst() }
       var devices: [PushTarget] = []
       // A device that follows several zones is found several times, in a row.
       for target in found where isNotified(target) && devices.last?.device != target.device {
@@ -44,6 +41,19 @@ struct WebhookDevices {
       if !devices.isEmpty { return devices }
     }
     return []
+  }
+
+  /// The next rows of an audience, all of each device; whether they are the last.
+  private func rows(of audience: PushAudience) throws -> (rows: [PushTarget], isWhole: Bool) {
+    var room = max(limit, 1)
+    while true {
+      let found = try find(audience, last, room)
+      if found.count < room { return (found, true) }
+      // Of the last device some rows may be cut off: it is found again.
+      let whole = found.filter { $0.device != found.last?.device }
+      if !whole.isEmpty { return (whole, false) }
+      room *= 2
+    }
   }
 
   private func isNotified(_ target: PushTarget) -> Bool {
