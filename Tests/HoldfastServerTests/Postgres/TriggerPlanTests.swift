@@ -46,8 +46,9 @@ import Testing
     let ledger = try TestLedger()
     try ledger.writer.run(
       """
-      INSERT INTO lists (id, title) VALUES ('L1', 'one'); INSERT INTO items (id, list_id, title) VALUES ('first', 'L1', 'first');
-      ANALYZE; \(Self.many)
+      INSERT INTO lists (id, title) VALUES ('L1', 'one'), ('L2', 'two');
+      INSERT INTO items (id, list_id, title) VALUES ('first', 'L1', 'first');
+      ANALYZE; \(Self.many); UPDATE items SET note = 'x'
       """)
     let administration = try Administration(.postgres(PostgresLocation(ledger.url)))
     let operators = try #require(administration.operators as? PostgresAdministration)
