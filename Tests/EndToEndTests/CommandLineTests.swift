@@ -3,25 +3,9 @@ import Testing
 
 @Suite("The command line of holdfast")
 struct CommandLineTests {
-  private struct Run {
-    let status: Int32
-    let output: String
-    let errors: String
-  }
-
   /// Runs `holdfast`, with these variables as its whole environment.
-  private static func run(_ words: [String], environment: [String: String] = [:]) throws -> Run {
-    let process = Process()
-    process.executableURL = Programs.path("holdfast")
-    process.arguments = words
-    process.environment = environment
-    let (output, errors) = (Pipe(), Pipe())
-    (process.standardOutput, process.standardError) = (output, errors)
-    try process.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    let error = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    return Run(status: process.terminationStatus, output: text, errors: error)
+  private static func run(_ words: [String], environment: [String: String] = [:]) throws -> ProgramRun {
+    try Programs.run("holdfast", words, environment: environment)
   }
 
   @Test("a misspelt command, option or setting is named, with the one that is near")

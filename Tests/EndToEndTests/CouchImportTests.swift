@@ -31,7 +31,7 @@ struct CouchImportTests {
   }
 
   /// Runs `holdfast import`.
-  private func run(_ arguments: [String], in folder: URL) throws -> JotRun {
+  private func run(_ arguments: [String], in folder: URL) throws -> ProgramRun {
     let process = Process()
     process.executableURL = Programs.path("holdfast")
     process.arguments = ["import"] + arguments
@@ -41,7 +41,7 @@ struct CouchImportTests {
     process.standardError = errors
     process.standardInput = FileHandle.nullDevice
     try process.run()
-    return RunningJot(process: process, output: output, errors: errors).wait()
+    return ProgramRun(of: process, output, errors)
   }
 
   @Test(

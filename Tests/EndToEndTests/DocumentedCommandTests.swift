@@ -47,26 +47,15 @@ struct DocumentedCommandTests {
   /// The names of connections in pg_stat_activity, which are no commands.
   private static let connections: Set = ["writes", "waits", "reads", "listens", "purges", "opens"]
 
+  private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+
   private static func pages() throws -> [Page] {
-    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
     let docs = root.appendingPathComponent("docs")
     let files = try FileManager.default.contentsOfDirectory(at: docs, includingPropertiesForKeys: nil)
       .filter { $0.pathExtension == "md" }
     return try (files + ["README.md", "CONTRIBUTING.md", "SECURITY.md"].map(root.appendingPathComponent)).map(
       Page.init)
-  }
-
-  private static func output(_ program: String, _ words: String...) throws -> (status: Int32, text: String) {
-    let process = Process()
-    process.executableURL = Programs.path(program)
-    process.arguments = words
-    let output = Pipe()
-    (process.standardOutput, process.standardError) = (output, output)
-    try process.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    return (process.terminationStatus, text)
   }
 
   @Test("each names a command and options of holdfast that there are")
@@ -79,9 +68,9 @@ struct DocumentedCommandTests {
           command != "help", !Self.connections.contains(command)
         else { continue }
         if helps[command] == nil {
-          let help = try Self.output("holdfast", "help", command)
+          let help = try Programs.run("holdfast", ["help", command])
           #expect(help.status == 0, "\(page.name): there is no command \(command)")
-          helps[command] = help.text
+          helps[command] = help.output
         }
         let known = Set((helps[command] ?? "").split { " \n,.|[]()".contains($0) }.map(String.init))
           .union(["--help"])
@@ -98,7 +87,7 @@ struct DocumentedCommandTests {
   @Test("each names a command of jot that there is")
   func jot() throws {
     let commands = Set(
-      try Self.output("jot", "help").text.split(separator: "\n").filter { $0.hasPrefix("  ") }
+      try Programs.run("jot", ["help"]).output.split(separator: "\n").filter { $0.hasPrefix("  ") }
         .compactMap { $0.split(separator: " ").first.map(String.init) })
     for page in try Self.pages() {
       for words in page.uses(of: "jot") {
@@ -113,9 +102,7 @@ struct DocumentedCommandTests {
 
   @Test("each names a target of the Makefile")
   func make() throws {
-    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-    let makefile = try String(contentsOf: root.appendingPathComponent("Makefile"), encoding: .utf8)
+    let makefile = try String(contentsOf: Self.root.appendingPathComponent("Makefile"), encoding: .utf8)
     let targets = Set(
       makefile.split(separator: "\n").filter { $0.first?.isLowercase == true && $0.contains(":") }
         .compactMap { $0.split(separator: ":").first.map(String.init) })

@@ -18,6 +18,34 @@ enum Programs {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     return folder
   }
+
+  /// Runs a program to its end, with these variables as its whole environment.
+  static func run(_ name: String, _ words: [String], environment: [String: String] = [:]) throws -> ProgramRun
+  {
+    let process = Process()
+    process.executableURL = path(name)
+    process.arguments = words
+    process.environment = environment
+    let (output, errors) = (Pipe(), Pipe())
+    (process.standardOutput, process.standardError) = (output, errors)
+    try process.run()
+    return ProgramRun(of: process, output, errors)
+  }
+}
+
+/// A run of a program.
+struct ProgramRun {
+  let status: Int32
+  let output: String
+  let errors: String
+
+  /// Waits for the end.
+  init(of process: Process, _ output: Pipe, _ errors: Pipe) {
+    self.output = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    self.errors = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    status = process.terminationStatus
+  }
 }
 
 /// `holdfast serve` as a process, on a port of its own, that can be killed and started again.
@@ -116,21 +144,18 @@ final class ServerProcess {
   func database() throws -> SharedDatabase.Reader { try shared.reader() }
 }
 
-/// One run of Jot, which may be killed.
-struct JotRun {
-  let status: Int32
-  let output: String
-  let errors: String
-
+/// Runs of Jot, which may be killed.
+enum JotRun {
   /// Runs Jot on a device's file.
-  static func run(_ device: URL, _ server: URL, _ arguments: [String]) throws -> JotRun {
+  static func run(_ device: URL, _ server: URL, _ arguments: [String]) throws -> ProgramRun {
     let running = try start(device, server, arguments)
     return running.wait()
   }
 
   /// Runs Jot, and syncs as long as the server has no time: the machine may be busy, and one that was killed may have left a session in
   /// PostgreSQL that holds its locks. What waits is sent by the next sync.
-  static func runUntilServed(_ device: URL, _ server: URL, _ arguments: [String] = ["sync"]) throws -> JotRun
+  static func runUntilServed(_ device: URL, _ server: URL, _ arguments: [String] = ["sync"]) throws
+    -> ProgramRun
   {
     var result = try run(device, server, arguments)
     while result.status == 69 { result = try run(device, server, ["sync"]) }
@@ -161,12 +186,7 @@ struct RunningJot {
   let output: Pipe
   let errors: Pipe
 
-  func wait() -> JotRun {
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    let error = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    return JotRun(status: process.terminationStatus, output: text, errors: error)
-  }
+  func wait() -> ProgramRun { ProgramRun(of: process, output, errors) }
 
   /// Reads what the process says to the standard error until it says `text`, or ends.
   func waitForError(_ text: String) {
@@ -178,7 +198,7 @@ struct RunningJot {
     }
   }
 
-  func kill() -> JotRun {
+  func kill() -> ProgramRun {
     Foundation.kill(process.processIdentifier, SIGKILL)
     return wait()
   }

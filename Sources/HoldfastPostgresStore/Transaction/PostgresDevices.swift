@@ -139,20 +139,18 @@ final class PostgresDevices: DeviceTable {
     try removePushTokens([token.token])
     try store.connection.run(
       Self.putPushToken,
-      PostgresParameters(number, token.kind, token.token, Self.hash(of: token.token)))
+      PostgresParameters(number, token.kind, token.token, PushToken.hash(of: token.token)))
   }
 
   func removePushTokens(_ tokens: [String]) throws {
     for token in tokens {
-      let hash = Self.hash(of: token)
+      let hash = PushToken.hash(of: token)
       let found = try store.connection.query(Self.findPushToken, PostgresParameters(hash))
       for row in found.indices {
         try store.connection.run(Self.dropPushToken, PostgresParameters(found.int64(row, 0), hash))
       }
     }
   }
-
-  private static func hash(of token: String) -> [UInt8] { TokenHash(of: token).withBytes { Array($0) } }
 
   func strip(_ numbers: [Int64]) throws {
     try store.connection.pipeline { pipe in

@@ -32,19 +32,20 @@ final class SQLiteConsoleReader: ConsoleReader {
       try rows(
         "\(Self.users) WHERE name >= ?1 AND name < \(Self.end) AND name > ?2 ORDER BY name LIMIT ?3", prefix,
         after, limit)
-    case .users(let ids): try rows("\(Self.users) WHERE id IN (\(Self.list))", Self.json(ids))
+    case .users(let ids): try rows("\(Self.users) WHERE id IN (\(Self.list))", SQLiteValue.list(ids))
     case .devices(let after, let limit):
       try rows("\(Self.devices) WHERE number > ?1 ORDER BY number LIMIT ?2", after, limit)
     case .devicesOfUsers(let users, let after, let limit):
       try rows(
         "\(Self.devices) WHERE user IN (\(Self.list)) AND number > ?2 ORDER BY number LIMIT ?3",
-        Self.json(users), after, limit)
+        SQLiteValue.list(users), after, limit)
     case .device(let id): try rows("\(Self.devices) WHERE id = ?1", id)
     case .devicesByNumber(let numbers):
-      try rows("\(Self.devices) WHERE number IN (\(Self.list))", Self.json(numbers))
+      try rows("\(Self.devices) WHERE number IN (\(Self.list))", SQLiteValue.list(numbers))
     case .acks(let devices, let limit):
       try rows(
-        "\(Self.acks) WHERE device IN (\(Self.list)) ORDER BY device, zone LIMIT ?2", Self.json(devices),
+        "\(Self.acks) WHERE device IN (\(Self.list)) ORDER BY device, zone LIMIT ?2",
+        SQLiteValue.list(devices),
         limit)
     case .acksOfDevice(let device, let after, let limit):
       try rows("\(Self.acks) WHERE device = ?1 AND zone > ?2 ORDER BY zone LIMIT ?3", device, after, limit)
@@ -57,7 +58,7 @@ final class SQLiteConsoleReader: ConsoleReader {
       try rows(
         "\(Self.zones) WHERE zone >= ?1 AND zone < \(Self.end) AND zone > ?2 ORDER BY zone LIMIT ?3", prefix,
         after, limit)
-    case .zones(let names): try rows("\(Self.zones) WHERE zone IN (\(Self.list))", Self.json(names))
+    case .zones(let names): try rows("\(Self.zones) WHERE zone IN (\(Self.list))", SQLiteValue.list(names))
     case .accessToZone(let zone, let after, let limit):
       try rows(
         "SELECT user, role FROM holdfast_access WHERE zone = ?1 AND user > ?2 ORDER BY user LIMIT ?3", zone,
@@ -97,14 +98,6 @@ final class SQLiteConsoleReader: ConsoleReader {
   /// The elements of the first parameter, a JSON array.
   private static let list = "SELECT value FROM json_each(?1)"
 
-  private static func json(_ texts: [String]) -> String {
-    String(decoding: JSONValue.array(texts.map { .string($0) }).bytes, as: UTF8.self)
-  }
-
-  private static func json(_ numbers: [Int64]) -> String {
-    String(decoding: JSONValue.array(numbers.map { .integer($0) }).bytes, as: UTF8.self)
-  }
-
   private func rows(_ sql: String, _ values: any ConsoleParameter...) throws -> [[String?]] {
     try connection.rows(sql, values.map(\.sqliteValue)).map { row in
       row.map { value in
@@ -135,4 +128,8 @@ extension Int: ConsoleParameter {
 
 extension Int64: ConsoleParameter {
   fileprivate var sqliteValue: SQLiteValue { .integer(self) }
+}
+
+extension SQLiteValue: ConsoleParameter {
+  fileprivate var sqliteValue: SQLiteValue { self }
 }

@@ -12,7 +12,7 @@ extension SQLiteReader {
       UNION ALL
       SELECT z.zone, z.seq, z.purged, 'viewer' FROM json_each(?2) p JOIN holdfast_zones z ON z.zone = p.value
       WHERE z.public = 1 AND NOT EXISTS (SELECT 1 FROM holdfast_access m WHERE m.zone = z.zone AND m.user = ?1)
-      """, [.text(user), .text(Self.list(publicZones))])
+      """, [.text(user), .list(publicZones)])
     let losses = try connection.value("SELECT losses FROM holdfast_accounts WHERE id = ?", [.text(user)])
     let visible = VisibleZones(
       rows.map {
@@ -26,7 +26,7 @@ extension SQLiteReader {
   package func visibleZones(among zones: [String]?) throws -> VisibleZones {
     let named = zones == nil ? "" : "WHERE zone IN (SELECT value FROM json_each(?1))"
     let rows = try connection.rows(
-      "SELECT zone, seq, purged FROM holdfast_zones \(named)", zones.map { [.text(Self.list($0))] } ?? [])
+      "SELECT zone, seq, purged FROM holdfast_zones \(named)", zones.map { [.list($0)] } ?? [])
     return VisibleZones(
       rows.map {
         VisibleZones.Zone(
@@ -38,7 +38,7 @@ extension SQLiteReader {
   package func ids(_ query: RecordQuery, in zones: [String], limit: Int) throws -> [String] {
     let index = SQLiteQueryStatement(query, in: schema, limit: limit)
     let statement = try connection.statement(index.sql)
-    try statement.bind(Self.list(zones), at: 1)
+    try statement.bind(.list(zones), at: 1)
     for (place, value) in index.values.enumerated() { try statement.bind(value, at: place + 2) }
     var ids: [String] = []
     while try statement.step() { ids.append(statement.text(0)) }
@@ -48,7 +48,7 @@ extension SQLiteReader {
   package func ranks(of ids: [String], in list: RecordList) throws -> TextMap<Int64> {
     let statement = try connection.statement(SQLiteTables.ranks(in: list, of: schema.tables[list.table]))
     try statement.bind(list.zone, at: 1)
-    try statement.bind(Self.list(ids), at: 2)
+    try statement.bind(.list(ids), at: 2)
     if let parent = list.parent { try statement.bind(parent.value, at: 4) }
     var ranks: TextMap<Int64> = [:]
     while try statement.step() { ranks[statement.text(0)] = statement.integer(1) }
@@ -116,9 +116,5 @@ extension SQLiteReader {
     StoredRecord(
       table: table, id: row.text(0), zone: row.text(1), seq: row.integer(2), rev: row.integer(3),
       stamps: row.text(4), values: schema.tables[table].columns.indices.map { row.columnValue(5 + $0) })
-  }
-
-  private static func list(_ texts: [String]) -> String {
-    String(decoding: JSONValue.array(texts.map { .string($0) }).bytes, as: UTF8.self)
   }
 }

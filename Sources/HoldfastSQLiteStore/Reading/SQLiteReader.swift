@@ -205,8 +205,7 @@ final class SQLiteReader: StoreReader {
       WHERE \(condition) ORDER BY z.zone LIMIT ?2
       """,
       [
-        zones.map { .text(String(decoding: JSONValue.array($0.map { .string($0) }).bytes, as: UTF8.self)) }
-          ?? .null, .integer(Int64(limit)),
+        zones.map { .list($0) } ?? .null, .integer(Int64(limit)),
       ])
     return rows.map { row in
       UnnotifiedZone(
@@ -227,10 +226,7 @@ final class SQLiteReader: StoreReader {
       SELECT p.device, d.id, d.user, \(zone), p.kind, p.token FROM holdfast_devices d \(acks)
       JOIN holdfast_push_tokens p ON p.device = d.number WHERE \(source) AND d.number > ?2 ORDER BY d.number LIMIT ?3
       """,
-      [
-        .text(String(decoding: JSONValue.array(names.map { .string($0) }).bytes, as: UTF8.self)),
-        .integer(number), .integer(Int64(limit)),
-      ]
+      [.list(names), .integer(number), .integer(Int64(limit))]
     ).map { row in
       PushTarget(
         device: row[0].integer ?? 0, id: row[1].text ?? "", user: row[2].text ?? "", zone: row[3].text,
@@ -257,10 +253,9 @@ final class SQLiteReader: StoreReader {
   }
 
   func restored(_ zones: [String]) throws -> TextMap<RestoredZone> {
-    let names = JSONValue.array(zones.map { .string($0) }).bytes
     let rows = try connection.rows(
       "SELECT zone, restored, purged FROM holdfast_zones WHERE zone IN (SELECT value FROM json_each(?))",
-      [.text(String(decoding: names, as: UTF8.self))])
+      [.list(zones)])
     return TextMap(
       rows.map {
         ($0[0].text ?? "", RestoredZone(seq: $0[1].integer ?? 0, purged: $0[2].integer ?? 0))

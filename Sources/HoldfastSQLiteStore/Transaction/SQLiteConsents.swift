@@ -53,13 +53,13 @@ final class SQLiteConsents: ConsentTable {
       """
       SELECT 1 FROM holdfast_access a JOIN holdfast_access b ON b.zone = a.zone AND b.user = ?2
       JOIN holdfast_zones z ON z.zone = a.zone AND z.public = 0 WHERE a.user = ?1 AND \(Self.isOther("?3")) LIMIT 1
-      """, [.text(user), .text(other), Self.list(zones)]) != nil
+      """, [.text(user), .text(other), .list(zones)]) != nil
   }
 
   func zoneCount(of user: String, besides zones: [String], upTo limit: Int) throws -> Int {
     let count = try connection.value(
       "SELECT count(*) FROM (SELECT 1 FROM holdfast_access a WHERE user = ?1 AND \(Self.isOther("?2")) LIMIT ?3)",
-      [.text(user), Self.list(zones), .integer(Int64(limit))])
+      [.text(user), .list(zones), .integer(Int64(limit))])
     return Int(count?.integer ?? 0)
   }
 
@@ -71,7 +71,7 @@ final class SQLiteConsents: ConsentTable {
       """
       SELECT count(*) FROM holdfast_access a JOIN holdfast_zones z ON z.zone = a.zone
       WHERE a.user = ?1 AND z.public = 0 AND \(Self.isOther("?2"))\(isLive.joined())
-      """, [.text(user), Self.list(zones)])
+      """, [.text(user), .list(zones)])
     return Int(count?.integer ?? 0)
   }
 
@@ -84,10 +84,6 @@ final class SQLiteConsents: ConsentTable {
   /// A condition: the zone of a row `a` of `holdfast_access` is not in a list.
   private static func isOther(_ list: String) -> String {
     "a.zone NOT IN (SELECT value FROM json_each(\(list)))"
-  }
-
-  private static func list(_ texts: [String]) -> SQLiteValue {
-    .text(String(decoding: JSONValue.array(texts.map { .string($0) }).bytes, as: UTF8.self))
   }
 
   private func has(_ source: String, _ one: String, _ other: String) throws -> Bool {

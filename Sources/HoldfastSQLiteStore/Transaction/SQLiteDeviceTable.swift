@@ -191,23 +191,23 @@ final class SQLiteDeviceTable: DeviceTable {
   }
 
   func setPushToken(_ token: PushToken?, of number: Int64) throws {
-    guard let token else {
-      return try connection.run("DELETE FROM holdfast_push_tokens WHERE device = ?", [.integer(number)])
-    }
+    guard let token else { return try Self.dropPushToken(of: number, on: connection) }
     try removePushTokens([token.token])
     try connection.run(
       "INSERT OR REPLACE INTO holdfast_push_tokens (device, kind, token, token_hash) VALUES (?, ?, ?, ?)",
-      [.integer(number), .text(token.kind), .text(token.token), .blob(Self.hash(of: token.token))])
+      [.integer(number), .text(token.kind), .text(token.token), .blob(PushToken.hash(of: token.token))])
   }
 
   func removePushTokens(_ tokens: [String]) throws {
     for token in tokens {
       try connection.run(
-        "DELETE FROM holdfast_push_tokens WHERE token_hash = ?", [.blob(Self.hash(of: token))])
+        "DELETE FROM holdfast_push_tokens WHERE token_hash = ?", [.blob(PushToken.hash(of: token))])
     }
   }
 
-  private static func hash(of token: String) -> [UInt8] { TokenHash(of: token).withBytes { Array($0) } }
+  static func dropPushToken(of number: Int64, on connection: SQLiteConnection) throws {
+    try connection.run("DELETE FROM holdfast_push_tokens WHERE device = ?", [.integer(number)])
+  }
 
   func strip(_ numbers: [Int64]) throws {
     for number in numbers {

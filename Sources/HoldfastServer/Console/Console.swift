@@ -20,22 +20,20 @@ struct Console: Sendable {
   private let log: LogRing
   /// How long an unseen device is live.
   private let deviceLife: Int64
-  /// What `holdfast restore --report` reads with.
-  private let administration: @Sendable () throws -> Administration
+  private let location: DatabaseLocation
   private let note: @Sendable (String) -> Void
 
   /// - Parameters:
   ///   - log: the last lines of the log.
   ///   - deviceLife: how long an unseen device is live.
-  ///   - administration: opens the database for an operator's query.
+  ///   - location: the location of the database.
   ///   - note: logs a sign-in, or a wrong token.
   init(
     _ configuration: ConsoleConfiguration, _ api: API, _ log: LogRing, deviceLife: Duration,
-    administration: @escaping @Sendable () throws -> Administration,
-    note: @escaping @Sendable (String) -> Void
+    location: DatabaseLocation, note: @escaping @Sendable (String) -> Void
   ) {
     (self.api, self.log, self.note) = (api, log, note)
-    (self.deviceLife, self.administration) = (deviceLife.wholeMilliseconds, administration)
+    (self.deviceLife, self.location) = (deviceLife.wholeMilliseconds, location)
     session = ConsoleSession(key: configuration.hash)
   }
 
@@ -104,7 +102,7 @@ struct Console: Sendable {
 
   /// What `holdfast restore --report` prints, up to a number of rows.
   private func recovery() throws -> JSONValue {
-    let administration = try administration()
+    let administration = try Administration(api.database, location, environment: api.environment)
     func json(_ listing: Administration.Listing) -> JSONValue {
       [
         "columns": .array(listing.columns.map { .string($0) }), "count": .integer(Int64(listing.rows.count)),

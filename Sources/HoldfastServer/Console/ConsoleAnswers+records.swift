@@ -28,9 +28,8 @@ extension ConsoleAnswers {
     let shown = try device.map { try self.known($0) }
     let conflicts = try conflicts(reader.rows(.conflictsOfRecord(id, limit: Console.pageSize)))
     let changes = places.flatMap { self.changes(of: $0) }
-    let devices = try devices(.devicesByNumber(Array(Set(changes.map(\.device)))))
-    let known = Dictionary(devices.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
-    let names = try names(of: devices.map(\.user) + [shown?.user ?? ""])
+    let devices = try devices(numbered: changes.map(\.device))
+    let names = try names(of: devices.values.map(\.user) + [shown?.user ?? ""])
     return [
       "id": .string(id),
       "answer": try shown.map { .string(try self.answer(places, $0, names)) } ?? .null,
@@ -45,8 +44,9 @@ extension ConsoleAnswers {
         changes.sorted { $0.at > $1.at }.map { change in
           [
             "table": .string(change.table), "what": .string(change.what), "at": .time(change.at),
-            "device": known[change.device].map { ["id": .string($0.id), "name": .string($0.name)] } ?? .null,
-            "user": known[change.device].map { user($0.user, names) } ?? .null,
+            "device": devices[change.device].map { ["id": .string($0.id), "name": .string($0.name)] }
+              ?? .null,
+            "user": devices[change.device].map { user($0.user, names) } ?? .null,
           ]
         }),
       "conflicts": .array(conflicts),

@@ -10,9 +10,8 @@ extension ConsoleAnswers {
 
   /// `GET zones`: those whose name begins so.
   func zones(_ search: String, after: String) throws -> JSONValue {
-    let rows = try reader.rows(.zonesByName(prefix: search, after: after, limit: Console.pageSize + 1))
-    let next = rows.count > Console.pageSize ? rows[Console.pageSize - 1][0] : nil
-    return Self.page("zones", rows.prefix(Console.pageSize).map { ConsoleZone($0).json }, next: next)
+    let (rows, next) = try page(.zonesByName(prefix: search, after: after, limit: Self.limit)) { $0[0] }
+    return Self.page("zones", rows.map { ConsoleZone($0).json }, next: next)
   }
 
   /// `GET zones/NAME`: the zone, the users who may read it, and the devices that have it.
@@ -20,16 +19,14 @@ extension ConsoleAnswers {
     guard let zone = try zones(named: [name])[name] else {
       throw Problem(.notFound, "There is no zone of this name.")
     }
-    let access = try reader.rows(.accessToZone(name, after: after, limit: Console.pageSize + 1))
-    let next = access.count > Console.pageSize ? access[Console.pageSize - 1][0] : nil
-    let page = access.prefix(Console.pageSize)
-    let names = try names(of: page.map { $0[0] ?? "" })
+    let (access, next) = try page(.accessToZone(name, after: after, limit: Self.limit)) { $0[0] }
+    let names = try names(of: access.map { $0[0] ?? "" })
     return .object(
       (zone.json.members ?? []) + [
         .init(
           "members",
           .array(
-            page.map { row in
+            access.map { row in
               ["user": user(row[0] ?? "", names), "role": .string(row[1] ?? "")]
             })),
         .init("next", next.map { .string($0) } ?? .null),
@@ -41,13 +38,12 @@ extension ConsoleAnswers {
     let acks = try reader.rows(.acksOfZone(zone.name, epoch: epoch, limit: Console.pageSize)).map {
       ConsoleAck($0)
     }
-    let devices = try devices(.devicesByNumber(acks.map(\.device)))
-    let known = Dictionary(devices.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
-    let names = try names(of: devices.map(\.user))
+    let devices = try devices(numbered: acks.map(\.device))
+    let names = try names(of: devices.values.map(\.user))
     var holder: JSONValue = .null
     var rows: [JSONValue] = []
     for ack in acks {
-      guard let device = known[ack.device] else { continue }
+      guard let device = devices[ack.device] else { continue }
       let lag = ZoneLag(zone, ack, role: try role(of: device.user, in: zone.name), epoch: epoch)
       let isLive = device.seenAt > liveAfter
       let shown: [JSONValue.Member] = [
@@ -63,9 +59,8 @@ extension ConsoleAnswers {
 
   /// `GET conflicts`, the newest first.
   func conflicts(before: String?) throws -> JSONValue {
-    let rows = try reader.rows(.conflicts(before: before, limit: Console.pageSize + 1))
-    let next = rows.count > Console.pageSize ? rows[Console.pageSize - 1][0] : nil
-    return Self.page("conflicts", try conflicts(Array(rows.prefix(Console.pageSize))), next: next)
+    let (rows, next) = try page(.conflicts(before: before, limit: Self.limit)) { $0[0] }
+    return Self.page("conflicts", try conflicts(rows), next: next)
   }
 
   func conflicts(_ rows: [[String?]]) throws -> [JSONValue] {
@@ -88,17 +83,15 @@ extension ConsoleAnswers {
 
   /// `GET refusals`: the refused change sets that devices have not dealt with.
   func refusals(afterDevice device: Int64, afterFirst first: Int64) throws -> JSONValue {
-    let rows = try reader.rows(
-      .refusals(afterDevice: device, afterFirst: first, limit: Console.pageSize + 1))
-    let page = Array(rows.prefix(Console.pageSize))
-    let devices = try devices(.devicesByNumber(Array(Set(page.map { $0.integer(0) }))))
-    let known = Dictionary(devices.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
-    let names = try names(of: devices.map(\.user))
-    let next = rows.count > Console.pageSize ? page.last.map { "\($0.integer(0)).\($0.integer(1))" } : nil
+    let (rows, next) = try page(.refusals(afterDevice: device, afterFirst: first, limit: Self.limit)) {
+      "\($0.integer(0)).\($0.integer(1))"
+    }
+    let devices = try devices(numbered: rows.map { $0.integer(0) })
+    let names = try names(of: devices.values.map(\.user))
     return Self.page(
       "refusals",
-      page.map { row in
-        let device = known[row.integer(0)]
+      rows.map { row in
+        let device = devices[row.integer(0)]
         return .object(
           [
             .init("device", device.map { ["id": .string($0.id), "name": .string($0.name)] } ?? .null),

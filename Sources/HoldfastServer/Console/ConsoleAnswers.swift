@@ -22,13 +22,28 @@ struct ConsoleAnswers {
     (self.now, self.liveAfter) = (now, liveAfter)
   }
 
+  /// The rows to read for a page: one more, which tells whether another page follows.
+  static let limit = Console.pageSize + 1
+
+  /// The rows of a page.
+  ///
+  /// - Parameters:
+  ///   - query: with `limit`.
+  ///   - place: the place of a row, behind which a page begins.
+  /// - Returns: also the place behind which the next page begins; nil for the last page.
+  func page(_ query: ConsoleQuery, by place: ([String?]) -> String?) throws -> (
+    rows: [[String?]], next: String?
+  ) {
+    let rows = try reader.rows(query)
+    let page = Array(rows.prefix(Console.pageSize))
+    return (page, rows.count > page.count ? page.last.flatMap(place) : nil)
+  }
+
   // MARK: Users
 
   /// `GET users`: those of a name, or with an id.
   func users(_ search: String, after: String) throws -> JSONValue {
-    var rows = try reader.rows(.usersByName(prefix: search, after: after, limit: Console.pageSize + 1))
-    let next = rows.count > Console.pageSize ? rows[Console.pageSize - 1][1] : nil
-    rows = Array(rows.prefix(Console.pageSize))
+    var (rows, next) = try page(.usersByName(prefix: search, after: after, limit: Self.limit)) { $0[1] }
     if !search.isEmpty, after.isEmpty { rows = try reader.rows(.users([search])) + rows }
     let users = rows.map { ConsoleUser($0) }
     let devices = try devices(.devicesOfUsers(users.map(\.id), after: 0, limit: 1000))
@@ -58,9 +73,15 @@ struct ConsoleAnswers {
     try reader.rows(query).map { ConsoleDevice($0, limits, at: now) }
   }
 
+  /// The devices of some numbers.
+  func devices(numbered numbers: some Sequence<Int64>) throws -> [Int64: ConsoleDevice] {
+    let devices = try devices(.devicesByNumber(Array(Set(numbers))))
+    return Dictionary(devices.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
+  }
+
   /// `GET devices`: all, or those with an id, of a user's id, or of users whose name begins so.
   func devices(_ search: String, after: Int64) throws -> JSONValue {
-    let limit = Console.pageSize + 1
+    let limit = Self.limit
     var devices: [ConsoleDevice]
     if search.isEmpty {
       devices = try self.devices(.devices(after: after, limit: limit))
@@ -110,7 +131,7 @@ struct ConsoleAnswers {
   func device(_ id: String, after: String) throws -> JSONValue {
     let device = try known(id)
     let names = try names(of: [device.user])
-    let limit = Console.pageSize + 1
+    let limit = Self.limit
     let acks = try reader.rows(.acksOfDevice(device.number, after: after, limit: limit)).map {
       ConsoleAck($0)
     }

@@ -21,15 +21,18 @@ struct WebFiles: Sendable {
   ]
 
   /// The client's files, by their paths below `/client/`.
-  static let client: TextMap<HTTPResponse> = {
-    var client: TextMap<HTTPResponse> = [:]
-    for index in 0..<web_client_file_count() {
-      let file = web_client_file(index)
+  static let client = embedded(web_client_file_count(), web_client_file)
+
+  /// Files in the program, by their paths.
+  static func embedded(_ count: Int, _ file: (Int) -> web_client_file) -> TextMap<HTTPResponse> {
+    var files: TextMap<HTTPResponse> = [:]
+    for index in 0..<count {
+      let file = file(index)
       let path = String(cString: file.path)
-      client[path] = response(Array(UnsafeBufferPointer(start: file.bytes, count: file.count)), path)
+      files[path] = response(Array(UnsafeBufferPointer(start: file.bytes, count: file.count)), path)
     }
-    return client
-  }()
+    return files
+  }
 
   /// The folder of the app; nil for none.
   var folder: String?
@@ -71,7 +74,7 @@ struct WebFiles: Sendable {
     return Self.response(file.read(0..<file.size), parts.last ?? "")
   }
 
-  static func response(_ bytes: [UInt8], _ name: String) -> HTTPResponse {
+  private static func response(_ bytes: [UInt8], _ name: String) -> HTTPResponse {
     let dot = name.utf8.lastIndex(of: UInt8(ascii: "."))
     let type = dot.flatMap { types[String(name[name.utf8.index(after: $0)...])] }
     return HTTPResponse(

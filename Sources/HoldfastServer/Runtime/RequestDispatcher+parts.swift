@@ -23,10 +23,9 @@ extension RequestDispatcher {
     _ api: API, _ configuration: Configuration, _ log: RequestLog, _ lines: LogRing?
   ) -> Console? {
     guard let console = configuration.console, let lines else { return nil }
-    let (location, environment) = (configuration.database, configuration.environment)
     return Console(
       console, api, lines, deviceLife: configuration.retention.devices,
-      administration: { try Administration(location, environment: environment) }
+      location: configuration.database
     ) { log.event("console", level: .warning, $0) }
   }
 

@@ -12,6 +12,9 @@ package struct PushToken: Sendable, Equatable {
 
   package init(kind: String, token: String) { (self.kind, self.token) = (kind, token) }
 
+  /// The bytes by which the database finds a token.
+  package static func hash(of token: String) -> [UInt8] { TokenHash(of: token).withBytes { Array($0) } }
+
   /// Reads `{"kind", "token"}`.
   ///
   /// - Throws: `Problem`: `malformedJSON` or `invalidRequest`.

@@ -19,9 +19,7 @@ struct ConsoleScene {
     let api = try #require(server.inline).api
     console = Console(
       try ConsoleConfiguration(token: Array(token.utf8)), api, log, deviceLife: Retention().devices,
-      administration: { [location = server.location, environment = server.world.environment] in
-        try Administration(location, environment: environment)
-      }, note: { _ in })
+      location: server.location, note: { _ in })
   }
 
   static func request(
