@@ -26,8 +26,8 @@ final class PostgresDevices: DeviceTable {
     UPDATE holdfast.devices SET name = '', token_hash = NULL, scope = NULL, issued_after = NULL, app = NULL,
       app_schema = NULL WHERE number = $1
     """
-  private static let findPushToken: PostgresStatement =
-    "SELECT p.device FROM holdfast.push_tokens p WHERE p.token_hash = $1"
+  private static let findPushTokens: PostgresStatement =
+    "SELECT p.device, p.token_hash FROM holdfast.push_tokens p WHERE p.token_hash = ANY ($1)"
   private static let dropPushToken: PostgresStatement =
     "DELETE FROM holdfast.push_tokens WHERE device = $1 AND token_hash = $2"
   private static let putPushToken: PostgresStatement = """
@@ -143,11 +143,14 @@ final class PostgresDevices: DeviceTable {
   }
 
   func removePushTokens(_ tokens: [String]) throws {
-    for token in tokens {
-      let hash = PushToken.hash(of: token)
-      let found = try store.connection.query(Self.findPushToken, PostgresParameters(hash))
+    if tokens.isEmpty { return }
+    var hashes = PostgresParameters()
+    hashes.append(array: tokens.lazy.map { PushToken.hash(of: $0) })
+    let found = try store.connection.query(Self.findPushTokens, hashes)
+    if found.isEmpty { return }
+    try store.connection.pipeline { pipe in
       for row in found.indices {
-        try store.connection.run(Self.dropPushToken, PostgresParameters(found.int64(row, 0), hash))
+        pipe.send(Self.dropPushToken, PostgresParameters(found.int64(row, 0), found.bytes(row, 1)))
       }
     }
   }

@@ -60,7 +60,7 @@ extension ShardRules {
     FanOut(
       reason: "a push token moves to another device, or is gone",
       pattern: #"""
-        SELECT p.device FROM holdfast.push_tokens p WHERE p.token_hash = \$1
+        SELECT p.device, p.token_hash FROM holdfast.push_tokens p WHERE p.token_hash = ANY \(\$1\)
         """#),
     FanOut(
       reason: "a user has more devices than the limit",
