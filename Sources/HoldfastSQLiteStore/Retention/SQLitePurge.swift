@@ -174,7 +174,7 @@ final class SQLitePurge: PurgeTable {
           [.integer(number), .integer(terms.unusedBefore)])
         if connection.changes == 0 { continue }
         purged.devices += 1
-        try SQLiteDeviceTable.dropPushToken(of: number, on: connection)
+        try Self.dropPushToken(of: number, on: connection)
       }
       return purged
     case .lostHistory(let zone): return try purgeLostHistory(of: zone)
@@ -246,13 +246,17 @@ final class SQLitePurge: PurgeTable {
     return purged
   }
 
+  static func dropPushToken(of number: Int64, on connection: SQLiteConnection) throws {
+    try connection.run("DELETE FROM holdfast_push_tokens WHERE device = ?", [.integer(number)])
+  }
+
   private func purgeAcks(of device: Int64, _ terms: RetentionTerms) throws -> Purged {
     try connection.run(
       "UPDATE holdfast_devices SET acks_purged = 1, unseen_since_restore = 0 WHERE number = ? AND seen_at <= ?",
       [.integer(device), .integer(terms.devicesSeenAfter)])
     // The device has returned meanwhile.
     if connection.changes == 0 { return Purged() }
-    try SQLiteDeviceTable.dropPushToken(of: device, on: connection)
+    try Self.dropPushToken(of: device, on: connection)
     try connection.run(
       """
       DELETE FROM holdfast_acks WHERE device = ?1

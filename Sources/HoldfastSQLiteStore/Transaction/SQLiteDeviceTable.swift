@@ -191,7 +191,7 @@ final class SQLiteDeviceTable: DeviceTable {
   }
 
   func setPushToken(_ token: PushToken?, of number: Int64) throws {
-    guard let token else { return try Self.dropPushToken(of: number, on: connection) }
+    guard let token else { return try SQLitePurge.dropPushToken(of: number, on: connection) }
     try removePushTokens([token.token])
     try connection.run(
       "INSERT OR REPLACE INTO holdfast_push_tokens (device, kind, token, token_hash) VALUES (?, ?, ?, ?)",
@@ -203,10 +203,6 @@ final class SQLiteDeviceTable: DeviceTable {
       try connection.run(
         "DELETE FROM holdfast_push_tokens WHERE token_hash = ?", [.blob(PushToken.hash(of: token))])
     }
-  }
-
-  static func dropPushToken(of number: Int64, on connection: SQLiteConnection) throws {
-    try connection.run("DELETE FROM holdfast_push_tokens WHERE device = ?", [.integer(number)])
   }
 
   func strip(_ numbers: [Int64]) throws {
