@@ -89,10 +89,11 @@ public final class HTTPServer: Sendable {
   /// - Parameter grace: the time limit for requests in flight; zero or more.
   public func stop(grace: Duration) {
     guard !isStopped.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    core.stop()
     listener.stop()
     acceptThread.join()
     listener.closeSockets()
+    // From here on the threads of connections see the stop: by the first connection that they close, the port is free.
+    core.stop()
     for loop in loops { loop.tell(.stop) }
     core.connections.waitUntilEmpty(until: .now + grace)
     if !core.connections.isEmpty {
