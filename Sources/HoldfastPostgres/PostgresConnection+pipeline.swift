@@ -33,6 +33,8 @@ extension PostgresConnection {
       throw PostgresError(nil, of: connection, while: .running, statement: nil)
     }
     let pipe = PostgresPipeline(self)
+    let start = slow.start
+    defer { slow.add(pipe.steps, since: start, on: self) }
     body(pipe)
     var failure = pipe.failure
     // The sync that ends the pipeline would commit the statements sent so far.

@@ -10,8 +10,13 @@ extension PostgresConnection {
     if sql == "ROLLBACK" { faults.clear() }
     try faults.check()
     options.onStatement?(sql)
+    let start = slow.start
     let result = PQexec(connection, sql)
-    defer { PQclear(result) }
+    defer {
+      PQclear(result)
+      // The text may have values, as of SET.
+      slow.add(String(sql.prefix { $0.isLetter }), since: start, on: self)
+    }
     _ = try check(result, while: .running, sql, statementIsPublic: false)
   }
 
@@ -46,7 +51,9 @@ extension PostgresConnection {
     try parameters.check(for: statement.sql)
     let connection = connection
     options.onStatement?(statement.sql)
+    let start = slow.start
     if isPrepared { try prepareIfNeeded(statement, parameters) }
+    defer { slow.add([.run(statement, types: parameters.types)], since: start, on: self) }
     let result = parameters.withPointers { list in
       isPrepared
         ? PQexecPrepared(connection, statement.name, list.count, list.values, list.lengths, list.formats, 1)

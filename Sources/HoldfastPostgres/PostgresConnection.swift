@@ -20,6 +20,9 @@ public final class PostgresConnection {
   /// The statements that the server has prepared.
   var prepared = PreparedStatements()
 
+  /// Its statements that took too long.
+  let slow: SlowQueries
+
   /// Opens a connection.
   ///
   /// - Parameters:
@@ -33,6 +36,7 @@ public final class PostgresConnection {
     handle = opened
     canceller = PostgresCanceller(opened)
     self.options = options
+    slow = SlowQueries(options)
     // Otherwise libpq prints notices to standard error.
     PQsetNoticeProcessor(opened, { _, _ in }, nil)
     guard serverVersion >= 130_000 else {

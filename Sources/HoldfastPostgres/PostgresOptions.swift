@@ -1,3 +1,5 @@
+package import HoldfastSystem
+
 /// The options of a connection. The connection string overrides them.
 public struct PostgresOptions: Sendable {
   /// The name shown in `pg_stat_activity`.
@@ -18,6 +20,12 @@ public struct PostgresOptions: Sendable {
 
   /// Receives the text of each statement before it is sent, on the sending thread; default nil.
   public var onStatement: (@Sendable (String) -> Void)?
+
+  /// Receives the statements that take too long; nil for nobody.
+  package var slow: SlowStatements?
+
+  /// Whether their plans are asked for; default true.
+  package var explainsSlow = true
 
   /// Creates the default options.
   public init() {}

@@ -5,11 +5,11 @@ public final class PostgresPipeline {
   /// The expected answers, in order.
   enum Step {
     case prepare(PostgresStatement)
-    case run(PostgresStatement)
+    case run(PostgresStatement, types: [UInt32])
 
     var statement: PostgresStatement {
       switch self {
-      case .prepare(let statement), .run(let statement): statement
+      case .prepare(let statement), .run(let statement, _): statement
       }
     }
   }
@@ -73,7 +73,7 @@ public final class PostgresPipeline {
           connection, statement.sql, list.count, list.types, list.values, list.lengths, list.formats, 1)
     }
     try check(sent, statement)
-    steps.append(.run(statement))
+    steps.append(.run(statement, types: parameters.types))
     unsent += parameters.bytes.count + 64
     if unsent > Self.unsentLimit {
       try owner.flush()

@@ -1,5 +1,6 @@
 internal import CSQLite
 import HoldfastCore
+import HoldfastSystem
 
 /// Tracks, through SQLite's callbacks, which tables a statement names while it is prepared, and which tables the open transaction has
 /// changed.
@@ -31,6 +32,9 @@ final class Observation {
 
   /// Whether a COMMIT has begun and its success is still unknown.
   private var commitBegan = false
+
+  /// Receives statements that take too long; nil, the default, for nobody.
+  var slow: SlowStatements?
 
   /// The number of pages in the write-ahead log after the last commit, if checkpoints are deferred.
   var pagesInLog = 0

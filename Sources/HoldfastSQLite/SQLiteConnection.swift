@@ -1,5 +1,6 @@
 internal import CSQLite
 import HoldfastCore
+package import HoldfastSystem
 
 /// One connection to an SQLite database.
 ///
@@ -91,6 +92,9 @@ public final class SQLiteConnection {
     guard let handle else { preconditionFailure("This SQLite connection has been closed.") }
     return handle
   }
+
+  /// From now on reports the statements of this connection that take too long.
+  package func report(_ slow: SlowStatements?) { observation.slow = slow }
 
   /// The prepared statement of a text, cached.
   ///

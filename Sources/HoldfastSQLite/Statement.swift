@@ -1,5 +1,6 @@
 internal import CSQLite
 import HoldfastCore
+import HoldfastSystem
 
 /// A prepared statement: bind its parameters, step through its rows, use it again.
 ///
@@ -21,6 +22,9 @@ package final class Statement {
   /// Counters at the first step, to detect whether the statement changed anything.
   private var rowsSeenBefore: UInt64 = 0
   private var totalChangesBefore: Int32 = 0
+
+  /// When it was started, if slow statements are reported.
+  private var started: ContinuousClock.Instant?
 
   /// Whether the statement has started, and has neither ended nor been reset.
   package private(set) var isRunning = false
@@ -63,6 +67,7 @@ package final class Statement {
         throw SQLiteError(.misuse, "The connection has been closed.", statement: sql)
       }
       isRunning = true
+      if observation.slow != nil { started = .now }
       observation.used(tablesRead)
       if observation.isObserving {
         rowsSeenBefore = observation.rowsSeen
@@ -102,6 +107,8 @@ package final class Statement {
   private func end() {
     sqlite3_reset(handle)
     isRunning = false
+    defer { started = nil }
+    if let started, let slow = observation.slow { reportIfSlow(since: started, to: slow) }
     guard observation.isObserving else { return }
     if !written.isEmpty, sqlite3_total_changes(database) != totalChangesBefore {
       observation.changedAny(observation.rowsSeen == rowsSeenBefore ? written : unhooked)

@@ -19,6 +19,8 @@ import Testing
       let users: TextSet
       /// The ids of the devices.
       let devices: [String]
+      /// Its `traceparent`.
+      let trace: String?
     }
 
     private let calls = Mutex<[Call]>([])
@@ -45,7 +47,8 @@ import Testing
             zones.map { ($0["zone"]?.stringValue ?? "", $0["seq"]?.integerValue ?? 0) },
             uniquingKeysWith: max),
           users: TextSet(zones.flatMap { $0["users"]?.elements ?? [] }.compactMap(\.stringValue)),
-          devices: (body["devices"]?.elements ?? []).compactMap { $0["id"]?.stringValue })
+          devices: (body["devices"]?.elements ?? []).compactMap { $0["id"]?.stringValue },
+          trace: delivery.headers.first { $0.name == "traceparent" }?.value)
         let gone = gone.withLock { $0.map { JSONValue.string($0) } }
         calls.withLock { $0.append(call) }
         heard.yield(call)
@@ -63,6 +66,12 @@ import Testing
     func devices(_ zone: String, _ seq: Int64 = 0) async -> [String] {
       for await call in stream where call.zones[zone] ?? -1 >= seq { return call.devices }
       return []
+    }
+
+    /// The trace of the next call with a zone up to a seq.
+    func trace(_ zone: String, _ seq: Int64) async -> String? {
+      for await call in stream where call.zones[zone] ?? 0 >= seq { return call.trace }
+      return nil
     }
 
     var all: [Call] { calls.withLock { $0 } }
@@ -98,7 +107,8 @@ import Testing
   }
 
   private func send(
-    _ server: Server, _ method: String, _ path: String, _ body: String, as session: JSONValue? = nil
+    _ server: Server, _ method: String, _ path: String, _ body: String, as session: JSONValue? = nil,
+    in trace: String? = nil
   ) async throws -> JSONValue {
     var request = URLRequest(url: try #require(URL(string: server.url + "/v1/" + path)))
     request.httpMethod = method
@@ -106,6 +116,7 @@ import Testing
     if let token = session?["token"]?.stringValue {
       request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")
     }
+    if let trace { request.setValue(trace, forHTTPHeaderField: "traceparent") }
     request.httpBody = Data(body.utf8)
     let (data, _) = try await URLSession.shared.data(for: request)
     return data.isEmpty ? .null : try JSONValue(parsing: Array(data))
@@ -128,6 +139,28 @@ import Testing
       let alice = try await signUp(server, "alice")
       await program.receive(alice, 1)
       #expect(program.all.last?.users == [alice])
+    }
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  @Test("a call about one traced write continues its trace, and one about an untraced write has none")
+  func traced() async throws {
+    let program = Program()
+    try await withServer(program) { server in
+      let session = try await session(server, "accounts", "alice")
+      let user = try #require(session["user"]?["id"]?.stringValue)
+      await program.receive(user, 1)
+      func create(in trace: String?) async throws -> (zone: String, seq: Int64) {
+        let list = try await send(
+          server, "POST", "tables/lists", #"{"columns":{"title":"Groceries"}}"#, as: session, in: trace)
+        return (try #require(list["id"]?.stringValue), list["seq"]?.integerValue ?? 0)
+      }
+      let id = "0af7651916cd43dd8448eb211c80319c"
+      let traced = try await create(in: "00-\(id)-b7ad6b7169203331-01")
+      let trace = try #require(await program.trace(traced.zone, traced.seq))
+      #expect(trace.hasPrefix("00-\(id)-") && trace.hasSuffix("-01") && !trace.contains("b7ad6b7169203331"))
+      let untraced = try await create(in: nil)
+      #expect(await program.trace(untraced.zone, untraced.seq) == nil)
     }
     try? FileManager.default.removeItem(at: folder)
   }

@@ -1,5 +1,6 @@
 import HoldfastCore
 package import HoldfastPostgres
+package import HoldfastSystem
 
 /// The location of a PostgreSQL database.
 public struct PostgresLocation: Sendable {
@@ -16,6 +17,8 @@ public struct PostgresLocation: Sendable {
   package var distribution = Distribution.none
   /// Receives each statement before it is sent.
   package var onStatement: (@Sendable (String) -> Void)?
+  /// Receives the statements that take too long; nil for nobody.
+  package var slow: SlowStatements?
   /// The number of connections for reads, which limits the concurrent reads. The default is 8, the minimum 1.
   public var readers = 8
   /// The time limit of a reading statement. The default is 10 seconds. A pooler must set its own limit.
@@ -55,6 +58,9 @@ public struct PostgresLocation: Sendable {
     var options = PostgresOptions()
     options.preparesStatements = direct == nil
     options.onStatement = onStatement
+    options.slow = slow
+    // A cluster's plan may run parts of the statement.
+    options.explainsSlow = !isDistributed
     options.applicationName = "holdfast \(purpose)"
     return options
   }
@@ -92,7 +98,7 @@ public struct PostgresLocation: Sendable {
     var options = options(purpose)
     options.preparesStatements = true
     // A migration runs one statement after the other over all shards.
-    if purpose == .opens { options.onStatement = nil }
+    if purpose == .opens { (options.onStatement, options.slow) = (nil, nil) }
     let connection = try PostgresConnection(direct ?? url, options: options)
     // Overrides settings of the database or role. Names in the catalog are compared as text, checks contain single backslashes, and no row
     // may be hidden silently.

@@ -57,6 +57,9 @@ package struct PostgresDatabase: ServerDatabase {
     _ location: PostgresLocation, schema: SyncSchema?, removals: Removals = .refuse,
     service: DatabaseService? = nil, random: (Int) -> [UInt8]
   ) throws {
+    var reporting = location
+    reporting.slow = service?.slow
+    let location = reporting
     self.location = location
     node = hexadecimal(random(8))
     let opened = try PostgresOpening.open(

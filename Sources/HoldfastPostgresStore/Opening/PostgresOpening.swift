@@ -129,8 +129,10 @@ package struct PostgresOpening {
       try fill?(connection, layout)
       var notices = try service.map { try takeUp($0, isNew: isNew) } ?? []
       try PostgresStructure.keep(since: before, on: connection)
-      if service != nil { notices += try PostgresStructure.missing(on: connection) }
-      if service != nil, !isDistributed { notices += try PostgresTeamTriggers.warnings(on: connection) }
+      if service != nil { notices += try PostgresStructure.missing(on: connection).map(\.description) }
+      if service != nil, !isDistributed {
+        notices += try PostgresTeamTriggers.warnings(on: connection).map(\.description)
+      }
       let history = try PostgresEpoch.history(connection.query(PostgresEpoch.find))
       let prover = try PostgresEpoch.prover(on: connection, random: random)
       try connection.execute("COMMIT")

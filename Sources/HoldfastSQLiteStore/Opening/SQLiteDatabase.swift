@@ -2,6 +2,7 @@ import HoldfastConcurrency
 package import HoldfastCore
 import HoldfastSQLite
 package import HoldfastService
+package import HoldfastSystem
 
 /// The server's database in one SQLite file: creates, checks and migrates it, and opens connections.
 package struct SQLiteDatabase: ServerDatabase {
@@ -16,6 +17,7 @@ package struct SQLiteDatabase: ServerDatabase {
   /// Maintains the history mark; nil if the process does not serve the database.
   private let keeper: HistoryKeeper?
   private let damage: DamageWatch
+  private let slow: SlowStatements?
 
   /// Opens the database of a data directory. Creates or migrates it for `schema`.
   ///
@@ -23,25 +25,27 @@ package struct SQLiteDatabase: ServerDatabase {
   ///   - schema: the schema to serve; nil for the stored one.
   ///   - removals: the treatment of tables and columns that `schema` lacks.
   ///   - keeper: maintains the history mark; nil if the process does not serve the database.
+  ///   - slow: receives the statements that take too long; nil for nobody.
   ///   - random: creates the epoch of a new database.
   /// - Throws: `ServerError` before anything is written; `SQLiteError` if the file cannot be used.
   package init(
     in directory: DataDirectory, schema: SyncSchema?, removals: Removals = .refuse,
-    keeper: HistoryKeeper? = nil,
+    keeper: HistoryKeeper? = nil, slow: SlowStatements? = nil,
     random: (Int) -> [UInt8]
   ) throws {
     try self.init(
       file: directory.database, exists: try directory.hasDatabase(), schema: schema, removals: removals,
-      keeper: keeper, random: random)
+      keeper: keeper, slow: slow, random: random)
   }
 
   /// Opens the database file at `path`. See the other initializer.
   package init(
     file path: String, exists: Bool, schema: SyncSchema?, removals: Removals = .refuse,
-    keeper: HistoryKeeper? = nil, random: (Int) -> [UInt8]
+    keeper: HistoryKeeper? = nil, slow: SlowStatements? = nil, random: (Int) -> [UInt8]
   ) throws {
     self.path = path
     self.keeper = keeper
+    self.slow = slow
     damage = DamageWatch { [keeper] in keeper?.say($0) }
     let isOurs = try exists && Self.isOurs(path)
     if !isOurs, keeper?.hasServed == true { throw Self.lost(path) }
@@ -69,7 +73,9 @@ package struct SQLiteDatabase: ServerDatabase {
   }
 
   package func store() throws -> any StoreWriter {
-    try SQLiteStore(schema, on: Self.writer(path), known, damage, keeper, cache)
+    let connection = try Self.writer(path)
+    connection.report(slow)
+    return try SQLiteStore(schema, on: connection, known, damage, keeper, cache)
   }
 
   package func slowStore() throws -> (any StoreWriter)? { nil }
@@ -88,6 +94,7 @@ package struct SQLiteDatabase: ServerDatabase {
         let connection = try SQLiteConnection(path: path, access: .readWrite)
         try connection.execute(
           "PRAGMA query_only = ON; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 268435456;")
+        connection.report(slow)
         return try SQLiteReader(schema, on: connection, known, cache)
       },
       { reader in

@@ -54,7 +54,8 @@ public enum DatabaseLocation: Sendable {
         try HistoryKeeper(SystemHistoryFile(directory), $0.environment, log: $0.log)
       }
       return try SQLiteDatabase(
-        in: directory, schema: schema, removals: removals, keeper: keeper, random: random)
+        in: directory, schema: schema, removals: removals, keeper: keeper, slow: service?.slow, random: random
+      )
     case .postgres(let location):
       return try PostgresDatabase(
         location, schema: schema, removals: removals, service: service, random: random)

@@ -35,7 +35,7 @@ struct CrossOrigin: Sendable {
       ("Access-Control-Allow-Methods", methods),
       (
         "Access-Control-Allow-Headers",
-        "Authorization, Content-Type, Content-Encoding, If-Match, If-None-Match, If-Modified-Since, If-Range, Range, A-IM, Last-Event-ID, X-Client-Request-ID, Idempotency-Key"
+        "Authorization, Content-Type, Content-Encoding, If-Match, If-None-Match, If-Modified-Since, If-Range, Range, A-IM, Last-Event-ID, X-Client-Request-ID, Idempotency-Key, traceparent"
       ),
       ("Access-Control-Max-Age", "600"),
     ]

@@ -68,6 +68,8 @@ public struct Configuration: Sendable {
   public var rules: Rules
   /// Lines of the log below this level are not written; `info` unless given.
   public var logLevel = LogLevel.info
+  /// Requests and SQL statements that take this long are logged as slow, statements with their plan; nil for none. Default 1 second.
+  public var slowLimit: Duration? = .seconds(1)
   /// Clock, randomness and passwords.
   public var environment: ServerEnvironment
 

@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastHTTP
 import HoldfastService
+import HoldfastSystem
 
 /// The log: one JSON object per line. It contains no secrets and no user data.
 struct RequestLog: Sendable {
@@ -8,13 +9,16 @@ struct RequestLog: Sendable {
   private let now: @Sendable () -> Int64
   /// Lines below are not written.
   private let least: LogLevel
+  /// Requests that took longer are marked as slow; nil for none.
+  private let slow: Duration?
 
   init(
     _ write: @escaping @Sendable (String) -> Void, from least: LogLevel,
-    now: @escaping @Sendable () -> Int64
+    slow: Duration?, now: @escaping @Sendable () -> Int64
   ) {
     self.write = write
     self.least = least
+    self.slow = slow
     self.now = now
   }
 
@@ -31,7 +35,10 @@ struct RequestLog: Sendable {
 
   /// Logs an answered request.
   func request(_ entry: Entry, _ response: HTTPResponse) {
-    let level: LogLevel = response.status >= 500 ? .error : entry.isHealthCheck ? .debug : .info
+    let duration = entry.started.duration(to: .now)
+    let isSlow = slow.map { duration >= $0 } ?? false
+    let level: LogLevel =
+      response.status >= 500 ? .error : isSlow ? .warning : entry.isHealthCheck ? .debug : .info
     if level < least { return }
     var writer = begin("request", level: level)
     writer.key("method")
@@ -45,8 +52,11 @@ struct RequestLog: Sendable {
       writer.string(problem)
     }
     writer.key("duration_us")
-    let (seconds, attoseconds) = entry.started.duration(to: .now).components
-    writer.int64(seconds * 1_000_000 + attoseconds / 1_000_000_000_000)
+    writer.int64(duration.inMicroseconds)
+    if isSlow {
+      writer.key("slow")
+      writer.bool(true)
+    }
     writer.key("bytes")
     writer.int64(response.contentLength)
     if let device = entry.device {
@@ -61,6 +71,27 @@ struct RequestLog: Sendable {
     }
     writer.key("request_id")
     writer.string(entry.id)
+    if let trace = entry.trace {
+      writer.key("trace_id")
+      writer.string(trace.traceID)
+    }
+    finish(&writer)
+  }
+
+  /// Logs a statement that took too long, with its plan.
+  func slow(_ report: SlowStatements.Report) {
+    if LogLevel.warning < least { return }
+    var writer = begin("slow_statement", level: .warning)
+    writer.key("duration_us")
+    writer.int64(report.duration.inMicroseconds)
+    writer.key("statement")
+    writer.string(report.sql)
+    writer.key("plan")
+    writer.beginArray()
+    for line in report.plan { writer.string(line) }
+    writer.endArray()
+    writer.key("unreported")
+    writer.int64(Int64(report.unreported))
     finish(&writer)
   }
 
@@ -80,6 +111,8 @@ struct RequestLog: Sendable {
     let address: String
     /// The scheme that the client used, according to a trusted proxy; nil if not stated.
     let scheme: String?
+    /// The trace that the request belongs to; nil for none.
+    let trace: TraceContext?
     let started: ContinuousClock.Instant
     /// The CORS headers of the answer.
     let crossOrigin: [(name: String, value: String)]
@@ -109,5 +142,12 @@ struct RequestLog: Sendable {
   private func finish(_ writer: inout JSONWriter) {
     writer.endObject()
     write(writer.withBytes { String(decoding: $0, as: UTF8.self) })
+  }
+}
+
+extension Duration {
+  fileprivate var inMicroseconds: Int64 {
+    let (seconds, attoseconds) = components
+    return seconds * 1_000_000 + attoseconds / 1_000_000_000_000
   }
 }

@@ -49,11 +49,14 @@ public final class Server: Sendable {
       { [write = configuration.log] line in
         lines?.add(line)
         write(line)
-      }, from: configuration.logLevel, now: environment.now)
+      }, from: configuration.logLevel, slow: configuration.slowLimit, now: environment.now)
     self.log = log
     (database, lock) = try configuration.database.serve(
       schema: configuration.schema, removals: configuration.removals,
-      DatabaseService(environment: environment, mustExist: configuration.mustExist) {
+      DatabaseService(
+        environment: environment, mustExist: configuration.mustExist,
+        slow: configuration.slowLimit.map { SlowStatements(over: $0) { log.slow($0) } }
+      ) {
         log.event("history", level: .warning, $0)
       })
     tls = configuration.tls

@@ -8,7 +8,7 @@ import HoldfastService
 /// A delivery is recorded in the database after the program's answer. So each zone is delivered at least once, in the order of its seqs,
 /// across crashes. Of several servers on one database, only the leader calls the program.
 ///
-/// @unchecked Sendable: `plan` and `isLeading` are accessed only with the lock held. `given` is set once, before the thread starts.
+/// @unchecked Sendable: `plan`, `traces` and `isLeading` are accessed only with the lock held. `given` is set once, before the thread starts.
 final class Webhook: @unchecked Sendable {
   /// The dependencies on the rest of the server.
   struct Surroundings: Sendable {
@@ -27,6 +27,7 @@ final class Webhook: @unchecked Sendable {
   private let thread = BackgroundThread()
   private var lock: Lock { thread.lock }
   private var plan = WebhookPlan()
+  private var traces = ZoneTraces()
   private var isLeading = false
 
   init(_ configuration: WebhookConfiguration) { self.configuration = configuration }
@@ -38,11 +39,14 @@ final class Webhook: @unchecked Sendable {
   }
 
   /// Receives zone changes. Callable from any thread; does not block.
-  func moved(_ changes: ZoneChanges) {
+  ///
+  /// - Parameter commit: the traces of the writes that made them; nil for changes by other servers and programs.
+  func moved(_ changes: ZoneChanges, in commit: CommitTraces? = nil) {
     if changes.zones.isEmpty { return }
     lock.hold {
       guard isLeading else { return }
       plan.add(changes.zones)
+      for (zone, device) in changes.zones { traces.note(commit?.trace(ofDevice: device), of: zone) }
       lock.broadcast()
     }
   }
@@ -105,20 +109,26 @@ final class Webhook: @unchecked Sendable {
     if unnotified.isEmpty { return lock.hold { plan.succeeded(zones) } }
     var devices = WebhookDevices(
       unnotified, authors: authors, limit: configuration.deviceBatch, find: surroundings.devices)
+    let trace = lock.hold { traces.common(to: unnotified.map(\.zone)) }
     var gone: [String] = []
     var batch = try devices.next()
     repeat {
-      let answer = post(unnotified, batch)
+      let answer = post(unnotified, batch, trace)
       guard (200...299).contains(answer.status) else { return failed(zones, answer) }
       gone += WebhookText.gone(answer.body)
       batch = try devices.next()
     } while !batch.isEmpty
     let sent = unnotified.map { NotifiedZone(zone: $0.zone, seq: $0.seq) }
     guard surroundings.write(sent, gone) else { return postpone(retryAfter: 1000) }
-    lock.hold { plan.succeeded(zones) }
+    lock.hold {
+      plan.succeeded(zones)
+      traces.notified(zones, in: trace)
+    }
   }
 
-  private func post(_ zones: [UnnotifiedZone], _ devices: [PushTarget]) -> WebhookConfiguration.Answer {
+  private func post(
+    _ zones: [UnnotifiedZone], _ devices: [PushTarget], _ trace: TraceContext?
+  ) -> WebhookConfiguration.Answer {
     let now = surroundings.environment.now()
     let id = makeIdentifier(milliseconds: now, random: surroundings.environment.random)
     let body = WebhookText.body(id: id, at: now, zones, devices)
@@ -131,7 +141,7 @@ final class Webhook: @unchecked Sendable {
             "Holdfast-Signature",
             WebhookText.signature(of: body, at: now, secret: configuration.secret)
           ),
-        ]))
+        ] + (trace.map { [$0.field(span: surroundings.environment.random(8))] } ?? [])))
   }
 
   private func failed(_ zones: [String], _ answer: WebhookConfiguration.Answer) {
