@@ -6,7 +6,7 @@ QUICK_BUILD = --scratch-path .build/demo --disable-index-store -debug-info-forma
 FORMATTED = $(wildcard Sources Plugins Tests Examples Snippets Package.swift)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-cluster demo-cards test vectors sim sim-soak bench bench-compare conformance faults docs lint format deb
+.PHONY: help setup demo demo-cluster demo-cards web soak test vectors sim sim-soak bench bench-compare conformance faults docs lint format deb
 
 help: ## show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,17 @@ demo-cards: setup ## flash cards: a shipped catalogue, two people offline, a con
 	swift build $(QUICK_BUILD) --product holdfast
 	swift build $(QUICK_BUILD) --product cards
 	HOLDFAST_BIN=.build/demo/debug Examples/Cards/demo.sh
+
+web: setup ## Jot on the web at http://127.0.0.1:8080 until Ctrl-C; DATA=FOLDER for another database, PORT=N
+	swift build $(QUICK_BUILD) --product holdfast
+	.build/demo/debug/holdfast serve --schema Examples/Jot/holdfast.json --web Examples/JotWeb \
+	  --data $(or $(DATA),.build/web) --listen 127.0.0.1:$(or $(PORT),8080)
+
+soak: setup ## an hour of kills, a full disk, a slow database and 5,000 idle streams: nothing is lost, and memory is flat; MINUTES=N, STREAMS=N
+	@Scripts/setup.sh nodejs
+	swift build -c release --product holdfast
+	swift build -c release --product jot
+	HOLDFAST_BIN=$(abspath $(RELEASE_BIN)) MINUTES=$(or $(MINUTES),60) $(if $(STREAMS),STREAMS=$(STREAMS)) Scripts/soak.sh
 
 test: lint ## run all tests, on SQLite and on PostgreSQL; FILTER=NAME runs those with the name
 	@Scripts/setup.sh pgbouncer nginx haproxy nodejs chromium

@@ -183,6 +183,8 @@ day_on_server() {
 
 end() {
   heading "Everything arrived once, and all agree ($SECONDS s). To go on by hand:"
+  say "make web DATA=$folder/server"
+  say '  then Jot on the web is at http://127.0.0.1:8080: sign in as ann with the password "correct horse".'
   say "$bin/holdfast serve --schema $PWD/Examples/Jot/holdfast.json --data $folder/server --listen 127.0.0.1:$port & sleep 1"
   say "$bin/jot --db $folder/phone.db items '$LIST'"
   say "$bin/jot --db $folder/tablet.db add '$LIST' Cheese --sync"

@@ -62,6 +62,8 @@ enum Program {
       return fail("There is no command \"\(name)\".\(meant)\nSee holdfast --help.", status: 64)
     }
     let words = Array(arguments.dropFirst())
+    let isJSON = words.prefix { $0 != "--" }.contains("--\(Output.option.name)")
+    Output.shared.begin(name, isJSON: isJSON)
     if words.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) {
       print(command.form.help)
       return 0
@@ -69,8 +71,10 @@ enum Program {
     // Only the owner may read created files: databases, backups, snapshots and exports.
     umask(0o077)
     do {
-      return try command.run(
-        try command.form.parse(words, environment: environment, settings: forms.settings))
+      let options = try command.form.parse(words, environment: environment, settings: forms.settings)
+      let status = try command.run(options)
+      Output.shared.finish(status: status)
+      return status
     } catch let error as UsageError {
       return fail("\(error)\nSee holdfast \(name) --help.", status: 64)
     } catch {
@@ -107,6 +111,7 @@ enum Program {
 
   private static func fail(_ message: String, status: Int32) -> Int32 {
     writeError("holdfast: \(message)")
+    Output.shared.finish(status: status, error: message)
     return status
   }
 }

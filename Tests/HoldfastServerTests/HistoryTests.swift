@@ -56,7 +56,7 @@ struct SQLiteHistoryTests {
     try edit("Oat milk")
     #expect(try Administration(server.location).doctor().isEmpty)
     try putBack()
-    #expect(try Administration(server.location).doctor().count { $0.hasPrefix("history:") } == 1)
+    #expect(try Administration(server.location).doctor().count { $0.kind == .history } == 1)
     try server.reopen()
     #expect(try Administration(server.location).doctor().isEmpty)
     #expect(try epoch() != before)
@@ -304,7 +304,7 @@ struct PostgresHistoryTests {
     server.inline = nil
     let copy = try TemporaryPostgres.shared.makeDatabase(copying: url)
     let doctor = { try Administration(.postgres(PostgresLocation(copy))).doctor() }
-    #expect(try doctor().count { $0.hasPrefix("history:") } == 1)
+    #expect(try doctor().count { $0.kind == .history } == 1)
     let notices = Mutex<[String]>([])
     try serve(copy) { line in notices.withLock { $0.append(line) } }
     let after = try epoch(copy)

@@ -2,13 +2,14 @@ import Foundation
 import FoundationNetworking
 import HoldfastCore
 import HoldfastService
+import Synchronization
 import Testing
 
 @testable import HoldfastServer
 
 @Suite("Metrics") struct MetricsTests {
   private static let gauges = Gauges(
-    queues: [("writes", 3)], connections: 2, streams: 1, snapshotBytes: nil, droppedLogLines: 0)
+    queues: [("writes", 3)], connections: 2, streams: 1, snapshotBytes: nil, devices: nil, droppedLogLines: 0)
 
   private static func sample(_ text: String, _ name: String) -> String? {
     text.split(separator: "\n").first { $0.hasPrefix("\(name) ") }.map {
@@ -34,6 +35,33 @@ import Testing
     #expect(bucket("+Inf") == "4")
     #expect(Self.sample(text, "holdfast_request_seconds_count{\(labels)}") == "4")
     #expect(Self.sample(text, "holdfast_queue_jobs{queue=\"writes\"}") == "3")
+  }
+
+  @Test("devices are counted by their lag, and only those that count hold the purge (I11)")
+  func devices() throws {
+    let day: Int64 = 86_400_000
+    let devices = [0, 1, 99, 100, 20_000, 50_000].enumerated().map { number, changes in
+      DeviceLag(
+        id: "\(number)", name: "", seenAt: (100 - Int64(number) * 20) * day, client: nil,
+        changes: Int64(changes))
+    }
+    let figures = DeviceFigures(devices, now: 101 * day, life: .seconds(90 * 86_400))
+    #expect(figures.byLag.map(\.count) == [1, 2, 1, 1, 1])
+    #expect(figures.greatestLag == 20_000)
+    #expect(figures.horizon == 20 * 86_400)
+    #expect(DeviceFigures([], now: 5000, life: .seconds(1)).horizon == 5)
+    let counted = Mutex(0)
+    let kept = KeptDeviceFigures {
+      counted.withLock { $0 += 1 }
+      return figures
+    }
+    let now = ContinuousClock.now
+    for second in [0, 1, 59, 60, 61] { #expect(kept.figures(at: now + .seconds(second)) != nil) }
+    #expect(counted.withLock { $0 } == 2)
+    let text = Metrics().text(
+      Gauges(
+        queues: [], connections: 0, streams: 0, snapshotBytes: nil, devices: figures, droppedLogLines: 0))
+    #expect(Self.sample(text, #"holdfast_devices{lag="1-99"}"#) == "2")
   }
 
   @Test("every name is described once, before its samples, and labels are escaped")

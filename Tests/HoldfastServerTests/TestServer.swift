@@ -327,7 +327,7 @@ final class TestServer {
   func findings() throws -> [String] {
     let administration =
       try inline.map { try Administration($0.api.database, location) } ?? Administration(location)
-    return try administration.doctor() + failures.lines.withLock { $0 }
+    return try administration.doctor().map(\.description) + failures.lines.withLock { $0 }
   }
 
   private func session(_ path: String, _ name: String, device: String?) throws -> JSONValue {

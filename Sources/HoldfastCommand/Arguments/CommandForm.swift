@@ -34,7 +34,7 @@ struct CommandForm {
 
   /// All options, those that every command has included.
   var allOptions: [Option] {
-    options + (options.contains(where: \.isSetting) ? [OptionDefaults.fileOption] : [])
+    options + (options.contains(where: \.isSetting) ? [OptionDefaults.fileOption] : []) + [Output.option]
   }
 
   /// Parses what follows the command's name. `--name=VALUE` is valid as well, and `--` ends the options.

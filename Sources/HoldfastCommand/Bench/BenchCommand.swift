@@ -1,5 +1,6 @@
 import Foundation
 import Holdfast
+import HoldfastCore
 import HoldfastHTTP
 import HoldfastServer
 
@@ -36,6 +37,7 @@ enum BenchCommand: Subcommand {
       plots: options["plots"].map { URL(fileURLWithPath: $0) },
       parts: part.flatMap { $0 }.map { [$0] } ?? Bench.Part.usual)
     let results = try blocking { try await bench.all() }
+    Output.shared.set("results", .array(results.map(\.json)))
     return results.contains { $0.isMissed } ? 1 : 0
   }
 }
@@ -75,7 +77,7 @@ struct Bench: Sendable {
     var bench = ServerBench(port: server.port, tokens: load.tokens, zones: load.users)
     var results: [Measurement.Result] = []
     func add(_ result: Measurement.Result) {
-      writeLine(result.line)
+      Output.shared.progress(result.line)
       results.append(result)
     }
     for part in parts {

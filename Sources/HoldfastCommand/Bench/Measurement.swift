@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastCore
 
 /// Timing for the benchmarks: medians of several runs, and ratios to a limit measured in the same run.
 struct Measurement {
@@ -31,6 +32,14 @@ struct Measurement {
         Self.number(limit).leftPadded(10),
         "\(unit)   ratio \(String(format: "%.2f", ratio))  \(verdict)",
       ].joined()
+    }
+
+    var json: JSONValue {
+      .object([
+        .init("name", .string(name)), .init("value", .real(rate)), .init("unit", .string(unit)),
+        .init("limit", .string(limitName)), .init("limit_value", .real(limit)),
+        .init("missed", .bool(isMissed)),
+      ])
     }
 
     private static func number(_ value: Double) -> String { String(Int(value.rounded())) }

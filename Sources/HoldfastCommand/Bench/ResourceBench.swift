@@ -22,9 +22,10 @@ struct ResourceBench {
     }
     let download = DownloadBench(folder: folder, runs: 1, server: server.url, schema: schema)
     let peak = try await download.peak()
-    writeLine(
+    Output.shared.progress(
       "memory of a device at its peak, 100,000 records arrive: \(Self.megabytes(peak)) MB more than before")
-    writeLine("memory of the server at its peak: \(Self.megabytes(try server.memory("VmHWM"))) MB")
+    Output.shared.progress(
+      "memory of the server at its peak: \(Self.megabytes(try server.memory("VmHWM"))) MB")
   }
 
   private func tell(
@@ -33,7 +34,8 @@ struct ResourceBench {
     let before = try server.processorSeconds()
     _ = try work(count)
     let seconds = (try server.processorSeconds() - before) / Double(count) * 1000
-    writeLine("processor time of the server for 1,000 \(name): \(String(format: "%.3f", seconds)) s")
+    Output.shared.progress(
+      "processor time of the server for 1,000 \(name): \(String(format: "%.3f", seconds)) s")
   }
 
   private static func megabytes(_ bytes: Double) -> Int { Int((bytes / 1e6).rounded()) }

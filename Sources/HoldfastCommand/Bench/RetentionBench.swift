@@ -24,7 +24,7 @@ struct RetentionBench {
         try bench.cycle(of: Self.size)
         tombstones += try administration.purge(retention).tombstones
       }
-      writeLine(
+      Output.shared.progress(
         "after \(tenth * (sets / 10) * Self.size) cycles: \(try size()) bytes, \(tombstones) tombstones were purged"
       )
     }

@@ -13,7 +13,7 @@ enum ZonesCommand: Subcommand {
     let words = options.arguments
     switch words.first ?? "list" {
     case "list" where words.count <= 1:
-      show(try Administration(options.location).zones())
+      Output.shared.table(try Administration(options.location).zones())
     case "grant" where words.count == 4:
       guard let role = Role(rawValue: words[3]) else { throw UsageError("ROLE is viewer, editor or owner.") }
       try Administration(options.location).grant(zone: words[1], name: words[2], role: role)
@@ -36,7 +36,7 @@ enum ConflictsCommand: Subcommand {
     guard let limit = Int(options["limit"] ?? "100"), limit > 0 else {
       throw UsageError("--limit takes a number above 0.")
     }
-    show(try Administration(options.location).conflicts(limit: limit))
+    Output.shared.table(try Administration(options.location).conflicts(limit: limit))
     return 0
   }
 }
@@ -55,27 +55,30 @@ enum DoctorCommand: Subcommand {
     notes: "Ends with 1 when something is wrong. Works while the server runs.")
 
   static func run(_ options: Options) throws -> Int32 {
-    if options.has("repair") { for line in try DatabaseRepair(options.location).run() { print(line) } }
+    if options.has("repair") {
+      let repaired = try DatabaseRepair(options.location).run()
+      for line in repaired { print(line) }
+      if repaired.isEmpty { print("There was nothing that a repair mends.") }
+      Output.shared.set("repaired", .array(repaired.map { .string($0) }))
+    }
     let administration = try Administration(options.location)
-    let findings = try administration.doctor()
+    let (findings, doubts) = (try administration.doctor(), try administration.doubts())
     for finding in findings { print("\(finding)") }
-    for doubt in try administration.doubts() { print("in doubt: \(doubt)") }
+    for doubt in doubts { print("in doubt: \(doubt)") }
+    for kind in Finding.Kind.allCases where findings.contains(where: { $0.kind == kind }) {
+      print("remedy of \(kind.rawValue): \(kind.remedy)")
+    }
+    Output.shared.set("findings", .array(findings.map(json)))
+    Output.shared.set("doubts", .array(doubts.map(json)))
     print(
       findings.isEmpty ? "All is well." : "\(findings.count) findings. Keep a copy of the database.")
     return findings.isEmpty ? 0 : 1
   }
-}
 
-/// Prints a table. Text from users must not control the operator's terminal, so it is escaped.
-func show(_ given: Administration.Listing) {
-  let listing = (columns: given.columns, rows: given.rows.map { $0.map(\.shown) })
-  let widths = listing.columns.indices.map { column in
-    ([listing.columns] + listing.rows).map { $0[column].count }.max() ?? 0
-  }
-  for row in [listing.columns] + listing.rows {
-    let cells = row.enumerated().map { index, text in
-      index == row.count - 1 ? text : text + String(repeating: " ", count: widths[index] - text.count)
-    }
-    print(cells.joined(separator: "  "))
+  private static func json(_ finding: Finding) -> JSONValue {
+    .object([
+      .init("kind", .string(finding.kind.rawValue)), .init("text", .string(finding.text)),
+      .init("remedy", .string(finding.kind.remedy)),
+    ])
   }
 }

@@ -1,3 +1,4 @@
+import HoldfastCore
 import HoldfastServer
 
 /// `holdfast schema adopt`: proposes a schema for the existing tables of a PostgreSQL database, and installs or removes Holdfast there.
@@ -33,8 +34,9 @@ enum AdoptCommand {
     case (nil, false):
       let proposal = try adoption.propose(tables: tables)
       for note in proposal.notes { writeError(note) }
+      Output.shared.set("notes", .array(proposal.notes.map { .string($0) }))
       guard let path = options["output"] else {
-        Swift.print(proposal.text, terminator: "")
+        Output.shared.text(proposal.text)
         return 0
       }
       try writeNewFile(path, Array(proposal.text.utf8))

@@ -1,3 +1,4 @@
+import HoldfastCore
 import HoldfastServer
 
 /// `holdfast backup`: writes the shared database to a file.
@@ -18,23 +19,36 @@ enum BackupCommand: Subcommand {
 
   static func run(_ options: Options) throws -> Int32 {
     switch (options.arguments.first, options["folder"], options.has("verify")) {
-    case (let path?, nil, true): print("\(path) is whole: \(try Backup.verify(path).text)")
-    case (let path?, nil, false): print("\(path): \(try Backup(options.location).write(to: path).text)")
+    case (let path?, nil, true): show(try Backup.verify(path), "\(path) is whole", path)
+    case (let path?, nil, false): show(try Backup(options.location).write(to: path), path, path)
     case (nil, let folder?, false):
       guard let count = Int(options["keep"] ?? "14"), (1...100_000).contains(count) else {
         throw UsageError("--keep takes a number from 1 to 100000.")
       }
       let (file, summary, removed) = try BackupFolder(folder).add(Backup(options.location), keeping: count)
-      print("\(file): \(summary.text)")
+      show(summary, file, file)
+      Output.shared.set("removed", .array(removed.map { .string($0) }))
       for old in removed { print("\(old) was removed.") }
     default: throw UsageError("Say one of FILE, --folder DIR and --verify FILE.")
     }
     return 0
   }
+
+  private static func show(_ summary: Backup.Summary, _ subject: String, _ file: String) {
+    print("\(subject): \(summary.text)")
+    Output.shared.set("file", .string(file))
+    summary.setMembers()
+  }
 }
 
 extension Backup.Summary {
   fileprivate var text: String { "\(zones) zones, \(records) records, taken at \(takenAt)." }
+
+  fileprivate func setMembers() {
+    Output.shared.set("zones", .integer(Int64(zones)))
+    Output.shared.set("records", .integer(Int64(records)))
+    Output.shared.set("taken_at", .string("\(takenAt)"))
+  }
 }
 
 /// `holdfast restore`: restores a database from a backup.
@@ -64,15 +78,16 @@ enum RestoreCommand: Subcommand {
     case (nil, 1):
       let summary = try Restore(options.location).run(
         options.arguments[0], replacing: options.has("replace"))
-      print("Restored \(summary.zones) zones, \(summary.records) records, taken at \(summary.takenAt).")
+      print("Restored \(summary.text)")
+      summary.setMembers()
     case ("begin-epoch", 0):
       try Restore(options.location).beginEpoch()
       print("A new epoch has begun.")
     case ("report", 0):
       let administration = try Administration(options.location)
-      show(try administration.restoreReport())
+      Output.shared.table(try administration.restoreReport())
       let claims = try administration.recoveryClaims()
-      if !claims.rows.isEmpty { show(claims) }
+      if !claims.rows.isEmpty || Output.shared.isJSON { Output.shared.table(claims, as: "claims") }
     case ("grant", 2):
       let (zone, user) = (options.arguments[0], options.arguments[1])
       try Administration(options.location).grantRecovery(of: zone, toUser: user)

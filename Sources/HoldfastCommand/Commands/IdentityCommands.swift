@@ -22,7 +22,7 @@ enum UsersCommand: Subcommand {
   static func run(_ options: Options) throws -> Int32 {
     let words = options.arguments
     switch words.first ?? "list" {
-    case "list" where words.count <= 1: show(try Administration(options.location).users())
+    case "list" where words.count <= 1: Output.shared.table(try Administration(options.location).users())
     case "password" where words.count == 2:
       let administration = try Administration(options.location)
       guard let password = readSecret("New password of \(words[1]): ") else {
@@ -40,6 +40,7 @@ enum UsersCommand: Subcommand {
       let count = try Administration(options.location).export(words[1], as: format) { file, bytes in
         try appendToFile("\(words[2])/\(file)", bytes)
       }
+      Output.shared.set("records", .integer(Int64(count)))
       print("\(count) records are in \(words[2]).")
     case "erase" where words.count == 2: return try erase(words[1], isSure: options.has("yes"), options)
     default: throw UsageError("holdfast users takes \(form.arguments).")
@@ -55,6 +56,8 @@ enum UsersCommand: Subcommand {
     }
     let (id, isDone) = try administration.erase(name, pause: pause)
     print("\(name) is erased, \(id).")
+    Output.shared.set("user", .string(id))
+    Output.shared.set("done", .bool(isDone))
     if isDone { return 0 }
     print(
       "Somebody was in the way of the last steps: a server takes them with its next pass, or `holdfast purge`."
@@ -93,12 +96,13 @@ enum DevicesCommand: Subcommand {
   static func run(_ options: Options) throws -> Int32 {
     let words = options.arguments
     switch words.first ?? "list" {
-    case "list" where words.count <= 1: show(try Administration(options.location).devices())
+    case "list" where words.count <= 1: Output.shared.table(try Administration(options.location).devices())
     case "revoke" where words.count == 2:
       try Administration(options.location).revoke(device: words[1])
       print("\(words[1]) is signed out.")
     case "reset":
       let count = try Administration(options.location).reset(selection(options), zone: options["zone"])
+      Output.shared.set("zones", .integer(Int64(count)))
       print("\(count) zones will be fetched again.")
     default: throw UsageError("holdfast devices takes \(form.arguments).")
     }
@@ -135,8 +139,10 @@ enum TokensCommand: Subcommand {
   static func run(_ options: Options) throws -> Int32 {
     let words = options.arguments
     switch words.first ?? "list" {
-    case "list" where words.count <= 1: show(try Administration(options.location).tokens())
-    case "create" where words.count == 1: print(try create(options))
+    case "list" where words.count <= 1: Output.shared.table(try Administration(options.location).tokens())
+    case "create" where words.count == 1:
+      let token = try create(options)
+      if Output.shared.isJSON { Output.shared.set("token", .string(token)) } else { print(token) }
     case "revoke" where words.count == 2:
       try Administration(options.location).revoke(device: words[1])
       print("\(words[1]) is not valid any more.")

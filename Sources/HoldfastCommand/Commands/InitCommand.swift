@@ -1,3 +1,5 @@
+import HoldfastCore
+
 /// `holdfast init`: writes an example schema.
 enum InitCommand: Subcommand {
   static let form = CommandForm(
@@ -8,6 +10,7 @@ enum InitCommand: Subcommand {
   static func run(_ options: Options) throws -> Int32 {
     let path = options.arguments.first ?? "holdfast.json"
     try writeNewFile(path, Array(example.utf8))
+    Output.shared.set("file", .string(path))
     print("\(path) is written. Next: holdfast serve --schema \(path) --data data")
     return 0
   }

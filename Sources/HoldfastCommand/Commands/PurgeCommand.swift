@@ -1,4 +1,5 @@
 import Glibc
+import HoldfastCore
 import HoldfastServer
 
 /// `holdfast purge`: one retention pass.
@@ -25,6 +26,12 @@ enum PurgeCommand: Subcommand {
     print("\(purged.lostHistory) notes of what was there before a restore")
     print("\(purged.devices) devices that were never used")
     print("\(purged.erasedRecords + purged.remains) records and notes of users who are being erased")
+    for (name, count) in [
+      ("tombstones", purged.tombstones), ("created", purged.created), ("acks", purged.acks),
+      ("conflicts", purged.conflicts), ("answers", purged.answers), ("results", purged.results),
+      ("lost_history", purged.lostHistory), ("devices", purged.devices),
+      ("erased", purged.erasedRecords + purged.remains), ("postponed", purged.postponed),
+    ] { Output.shared.set(name, .integer(Int64(count))) }
     if purged.postponed == 0 { return 0 }
     print("\(purged.postponed) could not be done now; run it again.")
     return 1

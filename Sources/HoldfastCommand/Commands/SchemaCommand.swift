@@ -25,11 +25,11 @@ enum SchemaCommand: Subcommand {
 
   static func run(_ options: Options) throws -> Int32 {
     if options.has("problems") {
-      print(ProblemTable.markdown)
+      Output.shared.text(ProblemTable.markdown)
       return 0
     }
     if options.has("json-schema") {
-      Swift.print(SchemaFile.jsonSchema.formatted())
+      Output.shared.text(SchemaFile.jsonSchema.formatted())
       return 0
     }
     if options.arguments.first == "adopt" { return try AdoptCommand.run(options) }
@@ -46,20 +46,22 @@ enum SchemaCommand: Subcommand {
       throw UsageError("Give one of --swift, --typescript and --print.")
     }
     if options.has("swift") {
-      Swift.print(try SwiftSource(schema).text(), terminator: "")
+      Output.shared.text(try SwiftSource(schema).text())
       return 0
     }
     if options.has("typescript") {
-      Swift.print(try TypeScriptSource(schema).text(), terminator: "")
+      Output.shared.text(try TypeScriptSource(schema).text())
       return 0
     }
     switch options["print"] {
     case nil:
       let own = schema.tables.filter { !$0.isBuiltIn }
+      Output.shared.set("tables", .integer(Int64(own.count)))
+      Output.shared.set("columns", .integer(Int64(own.reduce(0) { $0 + $1.columns.count })))
       print("\(path) is good: \(own.count) tables, \(own.reduce(0) { $0 + $1.columns.count }) columns.")
-    case "sql": Swift.print(schema.serverSQL)
-    case "postgres": Swift.print(schema.postgresSQL)
-    case "json": Swift.print(String(decoding: schema.json.bytes, as: UTF8.self))
+    case "sql": Output.shared.text(schema.serverSQL)
+    case "postgres": Output.shared.text(schema.postgresSQL)
+    case "json": Output.shared.text(String(decoding: schema.json.bytes, as: UTF8.self))
     case let other?: throw UsageError("--print takes sql, postgres or json, not \"\(other)\".")
     }
     return 0

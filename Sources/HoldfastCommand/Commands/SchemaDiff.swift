@@ -25,9 +25,11 @@ enum SchemaDiff {
       let old = try location?.storedSchema() ?? readSchema(files[0])
       let report = SchemaReport(from: old, to: try readSchema(files[files.count - 1]))
       print(report.text)
+      Output.shared.set("verdict", .string("\(report.verdict)"))
       return report.verdict.rawValue
     } catch {
       writeError("holdfast: \(error)")
+      Output.shared.finish(status: 4, error: "\(error)")
       return 4
     }
   }
@@ -37,6 +39,8 @@ enum SchemaDiff {
     let isDropped = options.has("drop")
     let found = try options.location.removedData(dropping: isDropped)
     for data in found { print(data.description) }
+    Output.shared.set("dropped", .bool(isDropped && !found.isEmpty))
+    Output.shared.set("found", .array(found.map { .string($0.description) }))
     print(
       found.isEmpty ? "There is nothing to drop." : isDropped ? "Dropped." : "Drop it for good with --drop.")
     return 0

@@ -61,6 +61,9 @@ enum ServeCommand: Subcommand {
         name: "log-level", value: "debug|info|warning|error",
         help: "The least level of lines in the log; info unless given. Health checks are debug"),
       .init(
+        name: "slow", value: "MS|none",
+        help: "Logs requests and SQL statements that take this long as slow; 1000 unless given"),
+      .init(
         name: "metrics", value: "ADDRESS:PORT",
         help: "Serves GET /metrics for Prometheus there, to everybody who reaches it; nowhere unless given"),
       .init(
@@ -75,9 +78,13 @@ enum ServeCommand: Subcommand {
     if options.has("check") { return try check(configuration) }
     try Server.run(configuration) { server in
       if let port = server.metricsPort, let metrics = configuration.metrics {
-        writeLine("metrics on \(metrics.host):\(port)")
+        Output.shared.progress("metrics on \(metrics.host):\(port)")
+        Output.shared.set("metrics", .string("\(metrics.host):\(port)"))
       }
-      writeLine("listening on \(server.url)")
+      Output.shared.progress("listening on \(server.url)")
+      Output.shared.set("url", .string(server.url))
+      // Whoever started the server waits for this, and not for its end.
+      Output.shared.finish(status: 0)
     }
     return 0
   }
@@ -110,6 +117,7 @@ enum ServeCommand: Subcommand {
       }
       configuration.logLevel = level
     }
+    if let text = options["slow"] { configuration.slowLimit = try slowLimit(text) }
     if let text = options["metrics"] {
       let (host, port) = try endpoint(text, "metrics")
       configuration.metrics = MetricsAddress(host: host, port: port)
@@ -140,6 +148,14 @@ enum ServeCommand: Subcommand {
       throw UsageError("--heartbeat takes seconds from 0.1 to 600.")
     }
     return .seconds(seconds)
+  }
+
+  private static func slowLimit(_ text: String) throws(UsageError) -> Duration? {
+    if text == "none" { return nil }
+    guard let milliseconds = Int64(text), (1...600_000).contains(milliseconds) else {
+      throw UsageError("--slow takes milliseconds from 1 to 600000, or none.")
+    }
+    return .milliseconds(milliseconds)
   }
 
   private static func readTimeout(_ text: String) throws(UsageError) -> Duration {

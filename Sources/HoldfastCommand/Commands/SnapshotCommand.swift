@@ -22,9 +22,15 @@ enum SnapshotCommand: Subcommand {
     default: throw UsageError("Say what the file holds: one of --zone ZONE, --public and --user NAME.")
     }
     guard let path = options["output"] else { throw UsageError("--output is missing.") }
-    for (zone, token) in try SnapshotWriter(options.location).write(contents, to: path) {
-      print("\(zone) \(token)")
-    }
+    let zones = try SnapshotWriter(options.location).write(contents, to: path)
+    Output.shared.set("file", .string(path))
+    Output.shared.set(
+      "rows",
+      .array(
+        zones.map { zone, token in
+          if !Output.shared.isJSON { print("\(zone) \(token)") }
+          return .object([.init("zone", .string("\(zone)")), .init("change_token", .string("\(token)"))])
+        }))
     return 0
   }
 }

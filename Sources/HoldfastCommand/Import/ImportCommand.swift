@@ -78,6 +78,7 @@ enum ImportCommand: Subcommand {
         options["conflicts"].map { "they are in \($0)." } ?? "name a file for them with --conflicts."
       print("\(result.losers) revisions lost a conflict: \(place)")
     }
+    Output.shared.set("sequence", .string(result.sequence))
     print("Continue later with --update --since \(result.sequence)")
     return result.report
   }
@@ -89,12 +90,25 @@ enum ImportCommand: Subcommand {
     print(
       "\(report.created) records created, \(report.updated) updated, \(report.deleted) deleted, \(report.kept) kept."
     )
+    for (name, count) in [
+      ("created", report.created), ("updated", report.updated), ("deleted", report.deleted),
+      ("kept", report.kept),
+    ] { Output.shared.set(name, .integer(Int64(count))) }
+    Output.shared.set("ignored", .array(report.ignored.map { .string($0) }))
+    Output.shared.set("problems", .array(report.problems.map(json)))
     for name in report.ignored { writeError("ignored, as the schema does not have it: \(name.shown)") }
     for problem in report.problems {
       let what = problem.isLeftOut ? "left out" : "incomplete"
       writeError("\(what): \(problem.table) \(problem.key): \(problem.reason)".shown)
     }
     return !report.problems.contains { $0.isLeftOut }
+  }
+
+  private static func json(_ problem: ImportReport.Problem) -> JSONValue {
+    .object([
+      .init("table", .string(problem.table)), .init("key", .string(problem.key)),
+      .init("left_out", .bool(problem.isLeftOut)), .init("reason", .string(problem.reason)),
+    ])
   }
 
   /// The account to which records go.
@@ -130,6 +144,8 @@ enum ImportCommand: Subcommand {
       return (try await engine.sync(), try await store.quarantined())
     }
     print("\(summary.sent) operations sent.")
+    Output.shared.set("sent", .integer(Int64(summary.sent)))
+    Output.shared.set("refused", .array(refused.map { .string("\($0.reason)") }))
     for set in refused { writeError("refused: \(set.reason)".shown) }
     return refused.isEmpty
   }

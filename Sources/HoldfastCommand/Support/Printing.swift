@@ -1,11 +1,8 @@
 import Glibc
 import HoldfastCore
 
-/// Prints lines. Control characters, for example in names that users chose, are escaped for the terminal.
-func print(_ text: String, terminator: String = "\n") {
-  let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).shown }
-  Swift.print(lines.joined(separator: "\n"), terminator: terminator)
-}
+/// Prints lines of a command: `Output.line`.
+func print(_ text: String) { Output.shared.line(text) }
 
 /// Writes a line to standard error.
 func writeError(_ text: String) { write(line: text, to: 2) }

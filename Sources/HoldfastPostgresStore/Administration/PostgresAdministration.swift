@@ -87,7 +87,7 @@ package class PostgresAdministration: StoreAdministration {
   }
 
   /// Finds all inconsistencies in the database.
-  package func doctor() throws -> [String] {
+  package func doctor() throws -> [Finding] {
     try comparing {
       try references() + ledger() + zoneRules() + places() + sequences() + owners() + counts()
         + PostgresStructure.missing(on: postgres.connection)
@@ -117,8 +117,8 @@ package class PostgresAdministration: StoreAdministration {
   }
 
   /// The ledger and the tables agree about the live records and their zones.
-  private func ledger() throws -> [String] {
-    var findings: [String] = []
+  private func ledger() throws -> [Finding] {
+    var findings: [Finding] = []
     for relation in layout.relations {
       let table = PostgresName.literal(relation.table)
       let zone = relation.hasZone ? " AND t.zone = r.zone" : ""
@@ -129,19 +129,20 @@ package class PostgresAdministration: StoreAdministration {
         ON t.id::text = r.id\(zone) WHERE r.id IS NULL OR t.id IS NULL
         """
       ).map {
-        "ledger: \(relation.table) \($0[0]) is in the \($0[1]) alone; `holdfast doctor --repair` mends it"
+        Finding(
+          .ledger, "\(relation.table) \($0[0]) is in the \($0[1]) alone; `holdfast doctor --repair` mends it")
       }
       findings += try rows(
         "SELECT id, stamps, rev::text FROM holdfast.records WHERE record_table = \(table) AND state = 0"
       ).filter { RecordStamps($0[1]) == nil || (Int64($0[2]) ?? 0) < 1 }
-        .map { "stamps: those of \(relation.table) \($0[0]) can't be read" }
+        .map { Finding(.stamps, "those of \(relation.table) \($0[0]) can't be read") }
     }
     return findings
   }
 
   /// Finds records whose row is newer than their ledger row. The triggers and the service write both in one transaction, unless the write
   /// changes nothing that devices have.
-  package func doubts() throws -> [String] {
+  package func doubts() throws -> [Finding] {
     // Transaction numbers of different shards are not comparable. Distributed tables have no triggers either.
     if layout.isDistributed { return [] }
     return try layout.relations.flatMap { relation in
@@ -152,23 +153,25 @@ package class PostgresAdministration: StoreAdministration {
         WHERE age(t.xmin) < age(r.xmin) HAVING count(*) > 0
         """
       ).map {
-        """
-        ledger: \($0[0]) records of \(relation.table), \($0[1]) among them, were written after the change feed says. If it was not by an UPDATE \
-        that changed nothing that devices have, it was behind the triggers: `holdfast doctor --repair` feeds them
-        """
+        Finding(
+          .ledger,
+          """
+          \($0[0]) records of \(relation.table), \($0[1]) among them, were written after the change feed says. If it was not by an UPDATE \
+          that changed nothing that devices have, it was behind the triggers: `holdfast doctor --repair` feeds them
+          """)
       }
     }
   }
 
   /// The counts of zones agree with the ledger, and the sizes in the ledger agree with the tables.
-  package final func counts() throws -> [String] {
+  package final func counts() throws -> [Finding] {
     let sizes = try layout.relations.flatMap { relation in
       try PostgresCounting.wrongSizes(of: relation).map { try rows($0) } ?? []
     }
     let zones = try rows(
       "SELECT d.zone, d.held::text, d.size::text FROM (\(PostgresCounting.differences)) d")
     return sizes.map {
-      "counts: the ledger has another size of \($0[0]); `holdfast doctor --repair` mends it"
+      Finding(.counts, "the ledger has another size of \($0[0]); `holdfast doctor --repair` mends it")
     }
       + zones.map {
         ZoneCounts(records: Int64($0[1]) ?? 0, bytes: Int64($0[2]) ?? 0).finding(of: $0[0])
@@ -176,8 +179,8 @@ package class PostgresAdministration: StoreAdministration {
   }
 
   /// Each record is in the zone that its table's rule requires, where the record alone decides it.
-  private func zoneRules() throws -> [String] {
-    try schema.tables.flatMap { table -> [String] in
+  private func zoneRules() throws -> [Finding] {
+    try schema.tables.flatMap { table -> [Finding] in
       let rule: String
       switch table.zone {
       case .root: rule = "r.zone <> r.id"
@@ -190,12 +193,12 @@ package class PostgresAdministration: StoreAdministration {
         SELECT r.id, r.zone FROM holdfast.records r LEFT JOIN holdfast.accounts a ON a.id = r.zone
         WHERE r.record_table = \(PostgresName.literal(table.name)) AND r.state = 0 AND \(rule)
         """
-      ).map { "zone: \(table.name) \($0[0]) is in the zone \($0[1]), where it does not belong" }
+      ).map { Finding(.zone, "\(table.name) \($0[0]) is in the zone \($0[1]), where it does not belong") }
     }
   }
 
   /// A reference inside a zone names a record of that zone. For tables below a parent, it also decides the zone.
-  package func places() throws -> [String] {
+  package func places() throws -> [Finding] {
     try schema.links.filter(\.isInZone).flatMap { link in
       let (child, parent) = (layout.relations[link.table], layout.relations[link.target])
       let column = child.columns[link.column].name
@@ -210,7 +213,7 @@ package class PostgresAdministration: StoreAdministration {
     }
   }
 
-  package func references() throws -> [String] {
+  package func references() throws -> [Finding] {
     try schema.links.flatMap { link in
       let (child, parent) = (layout.relations[link.table], layout.relations[link.target])
       let column = child.columns[link.column].name
@@ -220,12 +223,12 @@ package class PostgresAdministration: StoreAdministration {
         WHERE t.\(column) IS NOT NULL AND p.id IS NULL
         """
       ).map { _ in
-        "reference: a record of \(child.table) refers to one of \(parent.table) that is not there"
+        Finding(.reference, "a record of \(child.table) refers to one of \(parent.table) that is not there")
       }
     }
   }
 
-  private func sequences() throws -> [String] {
+  private func sequences() throws -> [Finding] {
     let beyond = try rows(
       """
       SELECT r.zone, max(r.seq)::text FROM holdfast.records r LEFT JOIN holdfast.zones z ON z.zone = r.zone
@@ -242,13 +245,13 @@ package class PostgresAdministration: StoreAdministration {
       SELECT r.zone, min(r.seq)::text FROM holdfast.records r JOIN holdfast.zones z ON z.zone = r.zone
       WHERE r.state > 0 AND r.seq <= z.purged GROUP BY r.zone
       """)
-    return beyond.map { "seq: \($0[1]) of zone \($0[0]) is beyond its zone" }
-      + behind.map { "seq: \($0[1]) of zone \($0[0]) has no record" }
-      + purged.map { "seq: \($0[1]) of zone \($0[0]) is a tombstone that nobody is sent" }
+    return beyond.map { Finding(.seq, "\($0[1]) of zone \($0[0]) is beyond its zone") }
+      + behind.map { Finding(.seq, "\($0[1]) of zone \($0[0]) has no record") }
+      + purged.map { Finding(.seq, "\($0[1]) of zone \($0[0]) is a tombstone that nobody is sent") }
   }
 
   /// A root record that plain SQL inserted without an owner has no member until one is added. Such zones are not reported.
-  package func owners() throws -> [String] {
+  package func owners() throws -> [Finding] {
     let roots = zip(schema.tables, layout.relations).filter { $0.0.zone == .root }
       .map { "SELECT id::text FROM \($0.1.name)" }
     let live = (roots + ["SELECT id FROM holdfast.accounts WHERE erasure = 0"]).joined(
@@ -262,7 +265,7 @@ package class PostgresAdministration: StoreAdministration {
         AND split_part(r.stamps, ';', 1) LIKE '%.0'
         AND NOT EXISTS (SELECT 1 FROM holdfast.members m WHERE m.zone = z.zone))
       """
-    ).map { "owner: the zone \($0[0]) has none" }
+    ).map { Finding(.owner, "the zone \($0[0]) has none") }
   }
 
   /// The name of an account `a`, or the state of its erasure.

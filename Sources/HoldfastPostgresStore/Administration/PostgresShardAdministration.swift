@@ -61,22 +61,22 @@ package final class PostgresShardAdministration: PostgresAdministration {
     ).map { WrongAccess($0) }
   }
 
-  package override func doctor() throws -> [String] { try super.doctor() + doubles() }
+  package override func doctor() throws -> [Finding] { try super.doctor() + doubles() }
 
   /// Unique keys do not span shards.
-  private func doubles() throws -> [String] {
+  private func doubles() throws -> [Finding] {
     try rows(
       """
       SELECT r.record_table, r.id FROM holdfast.records r WHERE r.state = 0
       GROUP BY r.record_table, r.id HAVING count(*) > 1
       """
-    ).map { "ledger: \($0[0]) \($0[1]) lives in several zones" }
+    ).map { Finding(.ledger, "\($0[0]) \($0[1]) lives in several zones") }
   }
 
   /// The foreign key of a reference inside a zone contains the zone, so `references` finds the violations.
-  package override func places() throws -> [String] { [] }
+  package override func places() throws -> [Finding] { [] }
 
-  package override func references() throws -> [String] {
+  package override func references() throws -> [Finding] {
     try schema.links.flatMap { link in
       let (child, parent) = (layout.relations[link.table], layout.relations[link.target])
       let column = child.columns[link.column].name
@@ -94,12 +94,12 @@ package final class PostgresShardAdministration: PostgresAdministration {
           .count { !there.contains($0[0]) }
       }
       return (0..<missing).map { _ in
-        "reference: a record of \(child.table) refers to one of \(parent.table) that is not there"
+        Finding(.reference, "a record of \(child.table) refers to one of \(parent.table) that is not there")
       }
     }
   }
 
-  package override func owners() throws -> [String] {
+  package override func owners() throws -> [Finding] {
     var candidates = PostgresParameters()
     candidates.append(
       array: try rows(
@@ -116,7 +116,7 @@ package final class PostgresShardAdministration: PostgresAdministration {
       return try rows("SELECT t.id FROM \(relation) t WHERE t.id = ANY ($1)\(isThere)", candidates).map {
         $0[0]
       }
-    }.sorted().map { "owner: the zone \($0) has none" }
+    }.sorted().map { Finding(.owner, "the zone \($0) has none") }
   }
 
   private func counts(_ sql: String) throws -> TextMap<String> {

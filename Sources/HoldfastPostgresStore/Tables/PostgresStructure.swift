@@ -71,11 +71,11 @@ struct PostgresStructure {
   }
 
   /// A line for each missing constraint, with the statement that repairs it.
-  static func missing(on connection: PostgresConnection) throws -> [String] {
+  static func missing(on connection: PostgresConnection) throws -> [Finding] {
     guard let kept = try kept(in: connection) else { return [] }
     let now = try PostgresStructure(in: connection)
     return kept.keys.sorted().filter { now.parts[$0] == nil }.map {
-      "structure: \($0) is missing or switched off; mend it by \(kept[$0] ?? "")"
+      Finding(.structure, "\($0) is missing or switched off; mend it by \(kept[$0] ?? "")")
     }
   }
 }

@@ -19,12 +19,14 @@ struct PostgresTeamTriggers {
     """#
 
   /// A warning for each, with what to do.
-  static func warnings(on connection: PostgresConnection) throws(PostgresError) -> [String] {
+  static func warnings(on connection: PostgresConnection) throws(PostgresError) -> [Finding] {
     try connection.query(find).texts.map { name in
-      """
-      trigger: \(name) writes tables itself. What it writes when a device or a program changes a record here is not sent to devices. Let it \
-      change NEW alone, or do it in the program that writes; `holdfast doctor --repair` feeds what it has written.
-      """
+      Finding(
+        .trigger,
+        """
+        \(name) writes tables itself. What it writes when a device or a program changes a record here is not sent to devices. Let it \
+        change NEW alone, or do it in the program that writes; `holdfast doctor --repair` feeds what it has written.
+        """)
     }
   }
 

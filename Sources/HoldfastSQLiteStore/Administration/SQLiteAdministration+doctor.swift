@@ -16,29 +16,31 @@ extension SQLiteAdministration {
   }
 
   /// The server is the only writer of the file, so there are no doubtful findings.
-  package func doubts() throws -> [String] { [] }
+  package func doubts() throws -> [Finding] { [] }
 
-  package func doctor() throws -> [String] {
+  package func doctor() throws -> [Finding] {
     try connection.transaction(.deferred) {
       try integrity() + references() + zoneRules() + places() + unique() + feeds() + sequences() + stamps()
         + owners() + counts()
     }
   }
 
-  private func integrity() throws -> [String] {
+  private func integrity() throws -> [Finding] {
     try connection.rows("PRAGMA integrity_check").compactMap { $0.first?.text }.filter { $0 != "ok" }
-      .map { "integrity: \($0)" }
+      .map { Finding(.integrity, "\($0)") }
   }
 
-  private func references() throws -> [String] {
+  private func references() throws -> [Finding] {
     try connection.rows("PRAGMA foreign_key_check").map { row in
-      "reference: a record of \(row[0].text ?? "") refers to one of \(row[2].text ?? "") that is not there"
+      Finding(
+        .reference, "a record of \(row[0].text ?? "") refers to one of \(row[2].text ?? "") that is not there"
+      )
     }
   }
 
   /// Each record is in the zone that its table's rule requires, where the record alone decides it.
-  private func zoneRules() throws -> [String] {
-    try schema.tables.flatMap { table -> [String] in
+  private func zoneRules() throws -> [Finding] {
+    try schema.tables.flatMap { table -> [Finding] in
       let rule: String
       switch table.zone {
       case .root: rule = "zone <> id"
@@ -47,13 +49,15 @@ extension SQLiteAdministration {
       case .parent, .explicit, .server: return []
       }
       return try connection.rows("SELECT id, zone FROM \"\(table.name)\" WHERE \(rule)").map {
-        "zone: \(table.name) \($0[0].text ?? "") is in the zone \($0[1].text ?? ""), where it does not belong"
+        Finding(
+          .zone,
+          "\(table.name) \($0[0].text ?? "") is in the zone \($0[1].text ?? ""), where it does not belong")
       }
     }
   }
 
   /// A reference inside a zone names a record of that zone. For tables below a parent, it also decides the zone.
-  private func places() throws -> [String] {
+  private func places() throws -> [Finding] {
     try schema.links.filter(\.isInZone).flatMap { link in
       let (child, parent) = (schema.tables[link.table], schema.tables[link.target])
       return try connection.rows(
@@ -68,7 +72,7 @@ extension SQLiteAdministration {
   }
 
   /// No unique index enforces these groups, because the service checks them when a change set is complete.
-  private func unique() throws -> [String] {
+  private func unique() throws -> [Finding] {
     try schema.tables.flatMap { table in
       try table.unique.flatMap { group in
         let columns = group.map { "\"\($0)\"" }
@@ -79,26 +83,31 @@ extension SQLiteAdministration {
           GROUP BY zone, \(columns.joined(separator: ", ")) HAVING count(*) > 1
           """
         ).map {
-          "unique: two records of \(table.name) in zone \($0[0].text ?? "") have one \(group.joined(separator: ", "))"
+          Finding(
+            .unique,
+            "two records of \(table.name) in zone \($0[0].text ?? "") have one \(group.joined(separator: ", "))"
+          )
         }
       }
     }
   }
 
   /// A record is only once in a zone's changes: live or as a tombstone.
-  private func feeds() throws -> [String] {
+  private func feeds() throws -> [Finding] {
     try schema.tables.flatMap { table in
       try connection.rows(
         """
         SELECT t.id, t.zone FROM "\(table.name)" r JOIN holdfast_tombstones t
         ON t.id = r.id AND t.record_table = '\(table.name)' AND t.zone = r.zone
         """
-      ).map { "feed: \(table.name) \($0[0].text ?? "") is in zone \($0[1].text ?? "") live and gone" }
+      ).map {
+        Finding(.feed, "\(table.name) \($0[0].text ?? "") is in zone \($0[1].text ?? "") live and gone")
+      }
     }
   }
 
   /// Each seq of a zone belongs to one record or tombstone, and none exceeds the zone's own seq.
-  private func sequences() throws -> [String] {
+  private func sequences() throws -> [Finding] {
     let all = (schema.tables.map(\.name) + ["holdfast_tombstones"])
       .map { "SELECT zone, seq FROM \"\($0)\"" }.joined(separator: " UNION ALL ")
     let twice = try connection.rows("SELECT zone, seq FROM (\(all)) GROUP BY zone, seq HAVING count(*) > 1")
@@ -118,29 +127,29 @@ extension SQLiteAdministration {
       SELECT t.zone, min(t.seq) FROM holdfast_zones z JOIN holdfast_tombstones t ON t.zone = z.zone AND t.seq <= z.purged
       GROUP BY t.zone
       """)
-    return twice.map { "seq: \(place($0)) was given twice" }
-      + beyond.map { "seq: \(place($0)) is beyond its zone" }
-      + behind.map { "seq: \(place($0)) has no record" }
-      + purged.map { "seq: \(place($0)) is a tombstone that nobody is sent" }
+    return twice.map { Finding(.seq, "\(place($0)) was given twice") }
+      + beyond.map { Finding(.seq, "\(place($0)) is beyond its zone") }
+      + behind.map { Finding(.seq, "\(place($0)) has no record") }
+      + purged.map { Finding(.seq, "\(place($0)) is a tombstone that nobody is sent") }
   }
 
-  private func stamps() throws -> [String] {
-    var findings: [String] = []
+  private func stamps() throws -> [Finding] {
+    var findings: [Finding] = []
     for table in schema.tables {
       try connection.forEachRow("SELECT id, stamps, rev FROM \"\(table.name)\"") { row in
         if RecordStamps(row.text(1)) == nil || row.integer(2) < 1 {
-          findings.append("stamps: those of \(table.name) \(row.text(0)) can't be read")
+          findings.append(Finding(.stamps, "those of \(table.name) \(row.text(0)) can't be read"))
         }
       }
     }
     return findings
   }
 
-  private func counts() throws -> [String] {
+  private func counts() throws -> [Finding] {
     try SQLiteCounting(schema: schema, connection: connection).differences().map { $0.finding }
   }
 
-  private func owners() throws -> [String] {
+  private func owners() throws -> [Finding] {
     let roots = schema.tables.filter { $0.zone == .root }.map { "SELECT id FROM \"\($0.name)\"" }
     let live = (roots + ["SELECT id FROM holdfast_accounts WHERE erasure = 0"]).joined(
       separator: " UNION ALL ")
@@ -150,7 +159,7 @@ extension SQLiteAdministration {
       AND NOT EXISTS (SELECT 1 FROM members m WHERE m.zone = z.zone AND m.role = 'owner' AND m.user IS NOT NULL
         AND m.invited_by IS NULL)
       """
-    ).map { "owner: the zone \($0[0].text ?? "") has none" }
+    ).map { Finding(.owner, "the zone \($0[0].text ?? "") has none") }
   }
 
   private func place(_ row: [SQLiteValue]) -> String { "\(row[1].integer ?? 0) of zone \(row[0].text ?? "")" }

@@ -10,7 +10,7 @@ struct SQLiteCounting {
     let held: ZoneCounts
 
     /// The doctor's line for the zone.
-    var finding: String { held.finding(of: zone) }
+    var finding: Finding { held.finding(of: zone) }
   }
 
   let schema: SyncSchema

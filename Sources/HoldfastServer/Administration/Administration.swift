@@ -65,19 +65,22 @@ public final class Administration {
   /// Looks for suspicious data that may be intended: on PostgreSQL, records that were written without their triggers.
   ///
   /// - Returns: one line for each suspicion.
-  public func doubts() throws -> [String] { try operators.doubts() }
+  public func doubts() throws -> [Finding] { try operators.doubts() }
 
   /// Checks the consistency of the whole database.
   ///
   /// - Returns: one line for each finding; empty if there are none.
-  public func doctor() throws -> [String] {
-    var wentBack: String?
+  public func doctor() throws -> [Finding] {
+    var wentBack: Finding?
     if case .wentBack(let reason, _) = try location.historyVerdict() {
       wentBack =
-        "history: the database is not the one that was served last. \(reason) The next start of a server begins a new epoch."
+        Finding(
+          .history,
+          "the database is not the one that was served last. \(reason) The next start of a server begins a new epoch."
+        )
     }
     let clock = try operators.store.purging.time().flatMap {
-      TimeStep(time: $0, wentBack: false).warning.map { "clock: \($0)" }
+      TimeStep(time: $0, wentBack: false).warning.map { Finding(.clock, $0) }
     }
     return try operators.doctor() + operators.wrongAccess().map(\.finding)
       + [wentBack, clock].compactMap { $0 }

@@ -6,6 +6,8 @@ struct Gauges {
   let streams: Int
   /// The size of the cached snapshots; nil without a cache.
   let snapshotBytes: Int64?
+  /// Nil if the database could not be asked.
+  let devices: DeviceFigures?
   /// Log lines dropped since the start because nobody read the log.
   let droppedLogLines: Int64
 }

@@ -101,8 +101,22 @@ final class Metrics: Sendable {
     text.add(
       "holdfast_log_lines_dropped_total", "counter", "Log lines that were dropped, as nobody read the log.",
       [([], Double(gauges.droppedLogLines))])
+    if let devices = gauges.devices { Self.add(devices, to: &text) }
     if let process = ProcessFigures() { Self.add(process, to: &text) }
     return text.text
+  }
+
+  private static func add(_ devices: DeviceFigures, to text: inout PrometheusText) {
+    text.add(
+      "holdfast_devices", "gauge", "Devices by the number of changes that they have not acked.",
+      devices.byLag.map { ([("lag", $0.lag)], Double($0.count)) })
+    text.add(
+      "holdfast_feed_lag_changes", "gauge", "Greatest number of changes that a device has not acked.",
+      [([], Double(devices.greatestLag))])
+    text.add(
+      "holdfast_purge_horizon_timestamp_seconds", "gauge",
+      "When the longest silent device with changes to come was last seen; tombstones since then are kept.",
+      [([], devices.horizon)])
   }
 
   private static func add(_ process: ProcessFigures, to text: inout PrometheusText) {

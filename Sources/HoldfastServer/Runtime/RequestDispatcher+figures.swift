@@ -20,7 +20,8 @@ extension RequestDispatcher {
     metrics?.text(
       Gauges(
         queues: queues, connections: connections, streams: events.openCount,
-        snapshotBytes: api.snapshots?.cache.size, droppedLogLines: LogQueue.standardError.droppedLines))
+        snapshotBytes: api.snapshots?.cache.size, devices: deviceFigures.figures(),
+        droppedLogLines: LogQueue.standardError.droppedLines))
       ?? ""
   }
 

@@ -9,6 +9,8 @@ final class RequestDispatcher: Sendable {
   struct Write: Sendable {
     let command: ServiceCommand
     let client: Client
+    /// The trace of its request; nil if it is in none.
+    var trace: TraceContext?
     let finish: @Sendable (Result<Outcome, Problem>) -> Void
   }
 
@@ -42,6 +44,7 @@ final class RequestDispatcher: Sendable {
   private let log: RequestLog
   /// Nil unless they are served, or there is a console.
   let metrics: Metrics?
+  let deviceFigures: KeptDeviceFigures
   /// Nil unless it is asked for.
   private let console: Console?
   private let proxies: TrustedProxies
@@ -74,6 +77,12 @@ final class RequestDispatcher: Sendable {
     self.log = log
     let metrics = configuration.metrics == nil && configuration.console == nil ? nil : Metrics()
     self.metrics = metrics
+    deviceFigures = KeptDeviceFigures { [life = configuration.retention.devices] in
+      let lags = try ReadLimit.$current.withValue(.long(.seconds(5))) {
+        try database.read { try $0.lag(of: nil) }
+      }
+      return DeviceFigures(lags, now: environment.now(), life: life)
+    }
     proxies = configuration.trustedProxies
     self.database = database
     try configuration.rules.check(against: database.schema)
@@ -91,9 +100,9 @@ final class RequestDispatcher: Sendable {
 
     let webhook = configuration.webhook.map { Webhook($0) }
     self.webhook = webhook
-    let announce: @Sendable (ZoneChanges) -> Void = { changes in
+    let announce: @Sendable (ZoneChanges, [Write]) -> Void = { changes, writes in
       events.moved(changes)
-      webhook?.moved(changes)
+      webhook?.moved(changes, in: CommitTraces(writes.map { ($0.command.key?.number, $0.trace) }))
     }
 
     let service = { (store: any StoreWriter, lane: Service.Lane) in
@@ -190,14 +199,14 @@ final class RequestDispatcher: Sendable {
   /// - Returns: the number of writes at the end that were not applied for lack of time.
   private static func perform(
     _ writes: [Write], on service: Service, _ metrics: Metrics?, isSlow: Bool,
-    _ announce: (ZoneChanges) -> Void, putOff: (Write) -> Void
+    _ announce: (ZoneChanges, [Write]) -> Void, putOff: (Write) -> Void
   ) -> Int {
     let start = ContinuousClock.now
     let results = service.apply(writes.map(\.command))
     metrics?.committed(
       service.takeTally(), commands: results.count, seconds: start.duration(to: .now).inSeconds,
       isSlow: isSlow)
-    announce(service.takeChanges())
+    announce(service.takeChanges(), Array(writes.prefix(results.count)))
     for (write, result) in zip(writes, results) {
       if let result { write.finish(result) } else { putOff(write) }
     }
@@ -211,7 +220,7 @@ final class RequestDispatcher: Sendable {
     request.remoteAddress = client.address
     return RequestLog.Entry(
       id: "\(run)-\(request.id)", method: request.method, path: request.path, address: client.address,
-      scheme: client.scheme, started: .now,
+      scheme: client.scheme, trace: TraceContext(request.headers), started: .now,
       crossOrigin: console != nil && Console.takes(request)
         ? [] : api.crossOrigin.headers(of: request.headers),
       client: api.client(of: request))
@@ -305,7 +314,7 @@ final class RequestDispatcher: Sendable {
       var entry = entry
       entry.device = command.key?.number
       let logged = entry
-      let write = write(command, of: entry.client) { [self] result in
+      let write = write(command, of: entry) { [self] result in
         if case .erase = command, case .success = result { purging.wake() }
         guard let reading else {
           responder.respond { [self] in finished(answer(result), logged) }
@@ -341,7 +350,7 @@ final class RequestDispatcher: Sendable {
       let isTaken = fetches.enqueue({ [self] in perform(work(), entry, responder) }, of: entry.client)
       if !isTaken { refuse(entry, responder) }
     case .first(let command, let next):
-      let write = write(command, of: entry.client) { [self] in perform(next($0), entry, responder) }
+      let write = write(command, of: entry) { [self] in perform(next($0), entry, responder) }
       if !writer.enqueue(write, of: write.client) { refuse(entry, responder) }
     case .look(let lookUp, let work):
       guard let lookUps else { return perform(work(), entry, responder) }
@@ -356,13 +365,13 @@ final class RequestDispatcher: Sendable {
 
   /// A write that may take several transactions. Each transaction queues behind other writes.
   private func write(
-    _ command: ServiceCommand, of client: Client,
+    _ command: ServiceCommand, of entry: RequestLog.Entry,
     _ finish: @escaping @Sendable (Result<Outcome, Problem>) -> Void
   ) -> Write {
-    Write(command: command, client: client) { [self] result in
+    Write(command: command, client: entry.client, trace: entry.trace) { [self] result in
       guard case .success(.unfinished(let progress)) = result else { return finish(result) }
-      let rest = write(command.goingOn(from: progress), of: client, finish)
-      if !writer.enqueueBegun(rest, of: client) { finish(.failure(Self.busy)) }
+      let rest = write(command.goingOn(from: progress), of: entry, finish)
+      if !writer.enqueueBegun(rest, of: entry.client) { finish(.failure(Self.busy)) }
     }
   }
 

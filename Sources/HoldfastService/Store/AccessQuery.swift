@@ -72,10 +72,12 @@ package struct WrongAccess {
   }
 
   /// The line that the doctor prints for an operator.
-  package var finding: String {
-    """
-    access: the user \(user) has \(found?.rawValue ?? "nothing") in the zone \(zone), and its members say \(due?.rawValue ?? "nothing"); \
-    `holdfast doctor --repair` mends it
-    """
+  package var finding: Finding {
+    Finding(
+      .access,
+      """
+      the user \(user) has \(found?.rawValue ?? "nothing") in the zone \(zone), and its members say \(due?.rawValue ?? "nothing"); \
+      `holdfast doctor --repair` mends it
+      """)
   }
 }

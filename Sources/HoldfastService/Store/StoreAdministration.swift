@@ -42,17 +42,20 @@ package protocol StoreAdministration: AnyObject {
   func wrongAccess() throws -> [WrongAccess]
 
   /// All other inconsistencies, one line each.
-  func doctor() throws -> [String]
+  func doctor() throws -> [Finding]
 
   /// Findings that may or may not be faults, one line each.
-  func doubts() throws -> [String]
+  func doubts() throws -> [Finding]
 }
 
 extension SyncSchema {
   /// The doctor's line for a record that references a record of another zone although the reference is inside its zone.
-  package func strayFinding(_ link: Link, _ id: String, in zone: String, besides other: String) -> String {
+  package func strayFinding(_ link: Link, _ id: String, in zone: String, besides other: String) -> Finding {
     let (table, target) = (tables[link.table], tables[link.target].name)
     return
-      "zone: \(table.name) \(id) is in the zone \(zone), and the record of \(target) that its \(table.columns[link.column].name) names in \(other)"
+      Finding(
+        .zone,
+        "\(table.name) \(id) is in the zone \(zone), and the record of \(target) that its \(table.columns[link.column].name) names in \(other)"
+      )
   }
 }

@@ -18,8 +18,11 @@ package struct ZoneCounts: Equatable, Sendable {
   }
 
   /// The doctor's line for a zone with wrong stored counts.
-  package func finding(of zone: String) -> String {
-    "counts: the zone \(zone) holds \(records) records and \(bytes) bytes, and says something else; `holdfast doctor --repair` mends it"
+  package func finding(of zone: String) -> Finding {
+    Finding(
+      .counts,
+      "the zone \(zone) holds \(records) records and \(bytes) bytes, and says something else; `holdfast doctor --repair` mends it"
+    )
   }
 }
 

@@ -27,7 +27,9 @@ final class RealPostgres {
   }
 
   /// The findings of the server's own check.
-  func soundness() throws -> [String] { try Administration(.postgres(PostgresLocation(url))).doctor() }
+  func soundness() throws -> [String] {
+    try Administration(.postgres(PostgresLocation(url))).doctor().map(\.description)
+  }
 
   /// The server's records, tombstones and counters.
   func serverView(_ schema: SyncSchema) throws -> ServerView {

@@ -132,7 +132,7 @@ import Testing
       UPDATE items SET list_id = '019a0000-0000-7000-8000-000000000002' WHERE id = '019a0000-0000-7000-8000-000000000101';
       UPDATE holdfast.records SET zone = '019a0000-0000-7000-8000-000000000002', seq = 900 WHERE id = '019a0000-0000-7000-8000-000000000102'
       """)
-    let zones = try Administration(server.location).doctor().filter { $0.hasPrefix("zone: ") }
+    let zones = try Administration(server.location).doctor().filter { $0.kind == .zone }
     #expect(zones.count == 2)
     #expect(
       try DatabaseRepair(server.location).run() == [

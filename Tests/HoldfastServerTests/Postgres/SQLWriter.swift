@@ -69,7 +69,8 @@ struct TestLedger {
 
   /// What the doctor finds.
   func findings() throws -> [String] {
-    try Administration(.postgres(PostgresLocation(url))).doctor().filter { !$0.hasPrefix("owner") }
+    try Administration(.postgres(PostgresLocation(url))).doctor().filter { $0.kind != .owner }.map(
+      \.description)
   }
 
   /// Another connection to the database.
