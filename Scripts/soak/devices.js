@@ -86,7 +86,7 @@ export class SwiftDevice extends Writer {
   }
 
   query(sql) {
-    return execFileSync("sqlite3", ["-bail", "-noheader", "-list", this.file, sql], { encoding: "utf8" }).trim();
+    return execFileSync("sqlite3", ["-bail", "-noheader", "-list", "-cmd", ".timeout 5000", this.file, sql], { encoding: "utf8" }).trim();
   }
 
   waiting() {

@@ -11,7 +11,7 @@ const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1]
 export class Figures {
   constructor(server, { streams, devices, faults, minutes }) {
     Object.assign(this, { server, streams, devices, faults, samples: [] });
-    this.interval = Math.max(2000, Math.min(15_000, minutes * 500));
+    this.interval = Math.max(1000, Math.min(15_000, minutes * 500));
   }
 
   /** From now on one server lives: its figures count. */
@@ -43,7 +43,12 @@ export class Figures {
     const streams = this.streams.openCount;
     if (this.isCounting) this.samples.push({ memory, descriptors: descriptors - streams });
     const edits = this.devices.reduce((sum, device) => sum + device.edits, 0);
-    const waiting = this.devices.reduce((sum, device) => sum + device.waiting(), 0);
+    let waiting = "";
+    try {
+      waiting = this.devices.reduce((sum, device) => sum + device.waiting(), 0);
+    } catch {
+      // Somebody writes a device's file at this moment.
+    }
     const cells = [
       [seconds.toFixed(0), 10], [(memory / 1024).toFixed(1), 9], [descriptors, 11], [streams, 7], [edits, 5],
       [waiting, 7], [this.faults.now, 0],

@@ -1,21 +1,27 @@
 // Those that only take: idle event streams, and readers that are slow. Plain sockets, as thousands of them cost little.
 
+import { generateKeyPairSync, sign } from "node:crypto";
+import { writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Signs users up. @returns their tokens. */
-export async function accounts(server, count) {
-  const tokens = [];
-  for (let number = 0; number < count; number++) {
-    const answer = await fetch(`${server.address}/v1/accounts`, {
-      method: "POST", headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ name: `listener-${number}`, password: "correct-horse", device: { name: "listener" } }),
-    });
-    const { token } = await answer.json();
-    if (!token) throw new Error(`listener-${number} could not sign up: ${answer.status}`);
-    tokens.push(token);
+/** An identity provider, whose tokens make users without a password to hash. */
+export class Provider {
+  /** @param file where its key set is written. */
+  constructor(file) {
+    const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+    this.key = privateKey;
+    writeFileSync(file, JSON.stringify({ keys: [{ ...publicKey.export({ format: "jwk" }), kid: "soak", alg: "EdDSA" }] }));
+    this.options = ["--jwt-issuer", "soak", "--jwt-audience", "soak", "--jwt-keys", file, "--sign-up"];
   }
-  return tokens;
+
+  token(user) {
+    const encode = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
+    const now = Math.floor(Date.now() / 1000);
+    const claims = { iss: "soak", aud: "soak", sub: user, iat: now, exp: now + 7 * 86400 };
+    const text = `${encode({ alg: "EdDSA", kid: "soak", typ: "JWT" })}.${encode(claims)}`;
+    return `${text}.${sign(null, Buffer.from(text), this.key).toString("base64url")}`;
+  }
 }
 
 function get(server, path, token) {
@@ -27,8 +33,28 @@ function get(server, path, token) {
 
 /** Event streams that nobody uses. When the server ends, they come back, a hundred at a time. */
 export class IdleStreams {
-  constructor(server, tokens, count) {
-    Object.assign(this, { server, tokens, count, sockets: new Set() });
+  constructor(server, provider, count) {
+    Object.assign(this, { server, provider, count, sockets: new Map(), tokens: [] });
+  }
+
+  /** Begins a session for each stream, as a device has one, and a user a hundred. */
+  async signIn() {
+    while (this.tokens.length < this.count) {
+      const first = this.tokens.length;
+      const wanted = Math.min(20, this.count - first);
+      this.tokens.push(...await Promise.all(Array.from({ length: wanted }, (_, index) => this.session(first + index))));
+    }
+  }
+
+  async session(number) {
+    const answer = await fetch(`${this.server.address}/v1/sessions`, {
+      method: "POST", headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({
+        token: this.provider.token(`listener-${Math.floor(number / 100)}`), device: { name: `${number}` },
+      }),
+    });
+    if (answer.status !== 200) throw new Error(`A listener could not sign in: ${answer.status} ${await answer.text()}`);
+    return (await answer.json()).token;
   }
 
   get openCount() {
@@ -37,26 +63,24 @@ export class IdleStreams {
 
   /** Opens those that are missing. */
   async open() {
-    while (this.sockets.size < this.count && !this.isClosed) {
-      const before = this.sockets.size;
-      const wanted = Math.min(100, this.count - before);
-      await Promise.all(Array.from({ length: wanted }, (_, index) => this.openOne(before + index)));
-      if (this.sockets.size === before) return;
+    const missing = [...this.tokens.keys()].filter((number) => !this.sockets.has(number));
+    for (let first = 0; first < missing.length && !this.isClosed; first += 100) {
+      await Promise.all(missing.slice(first, first + 100).map((number) => this.openOne(number)));
     }
   }
 
   openOne(number) {
     return new Promise((resolve) => {
-      const socket = get(this.server, "/v1/events", this.tokens[number % this.tokens.length]);
+      const socket = get(this.server, "/v1/events", this.tokens[number]);
       socket.setEncoding("latin1");
       socket.once("data", (text) => {
-        if (text.startsWith("HTTP/1.1 200")) this.sockets.add(socket);
+        if (text.startsWith("HTTP/1.1 200")) this.sockets.set(number, socket);
         else socket.destroy();
         resolve();
       });
       socket.on("data", () => {});
       socket.on("close", () => {
-        this.sockets.delete(socket);
+        if (this.sockets.get(number) === socket) this.sockets.delete(number);
         resolve();
       });
       socket.setTimeout(60_000, () => socket.destroy());
@@ -66,7 +90,7 @@ export class IdleStreams {
   /** Every ten seconds some of them end, and all that are missing are opened. */
   async live(isOver) {
     while (!isOver()) {
-      for (const socket of [...this.sockets].slice(0, this.count / 50)) socket.destroy();
+      for (const socket of [...this.sockets.values()].slice(0, this.count / 50)) socket.destroy();
       await this.open();
       await sleep(10_000);
     }
@@ -74,7 +98,7 @@ export class IdleStreams {
 
   close() {
     this.isClosed = true;
-    for (const socket of this.sockets) socket.destroy();
+    for (const socket of this.sockets.values()) socket.destroy();
   }
 }
 

@@ -8,7 +8,7 @@ import { Server } from "../../clients/js/test/server.js";
 import { Faults } from "./faults.js";
 import { Figures } from "./figures.js";
 import { SwiftDevice, WebDevice } from "./devices.js";
-import { IdleStreams, SlowReaders, accounts } from "./listeners.js";
+import { IdleStreams, Provider, SlowReaders } from "./listeners.js";
 
 const minutes = Number(process.env.MINUTES ?? 60);
 const folder = process.env.SOAK_FOLDER;
@@ -25,8 +25,9 @@ const report = (problem) => {
   console.log(`PROBLEM: ${problem}`);
 };
 
+const provider = new Provider(join(folder, "keys.json"));
 const server = new Server({
-  data: join(folder, "server"), more: ["--sign-up-limit", "1000", "--slow", "none", "--log-level", "warning"],
+  data: join(folder, "server"), more: [...provider.options, "--slow", "none", "--log-level", "warning"],
 });
 const faults = new Faults(server, join(folder, "server"), report);
 await faults.start();
@@ -51,9 +52,9 @@ for (const [name, user] of [["browser", "ann"], ["kiosk", "bob"], ["tab", "bob"]
 }
 const devices = [phone, laptop, tablet, ...web];
 
-const tokens = await accounts(server, Math.ceil(streamCount / 100));
-const streams = new IdleStreams(server, tokens, streamCount);
+const streams = new IdleStreams(server, provider, streamCount);
 const readers = new SlowReaders(server, await web[0].token(), 8);
+await streams.signIn();
 await streams.open();
 
 const start = Date.now();
