@@ -94,7 +94,7 @@ import Testing
         """)
     let administration = try Administration(server.location)
     let doubts = try administration.doubts()
-    #expect(doubts.count == 1 && doubts.allSatisfy { $0.contains(item) && $0.contains("--repair") })
+    #expect(doubts.count == 1 && doubts.allSatisfy { $0.text.contains(item) && $0.text.contains("--repair") })
     _ = try DatabaseRepair(server.location).run()
     #expect(try administration.doubts() == [])
     try anna.pull()

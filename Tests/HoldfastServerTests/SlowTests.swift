@@ -141,11 +141,12 @@ import Testing
     #expect(traces.common(to: ["b"]) == two)
     for number in 0..<ZoneTraces.limit * 2 { traces.note(two, of: "zone \(number)") }
     #expect(traces.common(to: ["zone \(ZoneTraces.limit * 2 - 1)"]) == two)
-    let commit = CommitTraces([(1, one), (2, nil)])
+    let writes: [(device: Int64?, trace: TraceContext?)] = [(1, one), (2, nil), (nil, one)]
+    let commit = CommitTraces(writes)
     #expect(commit.trace(ofDevice: 1) == one)
     #expect(commit.trace(ofDevice: 2) == nil)
     #expect(commit.trace(ofDevice: nil) == nil)
-    #expect(CommitTraces([(1, one), (nil, one)]).trace(ofDevice: nil) == one)
+    #expect(CommitTraces([writes[0], writes[2]]).trace(ofDevice: nil) == one)
     #expect(
       one.field(span: [0, 0, 0, 0, 0, 0, 0, 255]).value
         == "00-\(one.traceID)-00000000000000ff-01")

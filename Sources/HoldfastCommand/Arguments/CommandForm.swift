@@ -96,7 +96,7 @@ struct CommandForm {
   var usage: String {
     var usage = "holdfast \(name)"
     for option in options where option.isRequired { usage += " \(option.form)" }
-    if options.contains(where: { !$0.isRequired }) { usage += " [OPTIONS]" }
+    if allOptions.contains(where: { !$0.isRequired }) { usage += " [OPTIONS]" }
     return arguments.isEmpty ? usage : "\(usage) \(arguments)"
   }
 
