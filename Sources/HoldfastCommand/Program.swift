@@ -62,7 +62,7 @@ enum Program {
       return fail("There is no command \"\(name)\".\(meant)\nSee holdfast --help.", status: 64)
     }
     let words = Array(arguments.dropFirst())
-    let isJSON = words.prefix { $0 != "--" }.contains("--\(Output.option.name)")
+    let isJSON = words.prefix { $0 != "--" }.contains("--\(CommandForm.jsonOption.name)")
     Output.shared.begin(name, isJSON: isJSON)
     if words.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) {
       print(command.form.help)

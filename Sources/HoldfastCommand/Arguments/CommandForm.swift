@@ -32,9 +32,13 @@ struct CommandForm {
   /// Sentences below the options.
   var notes = ""
 
+  /// The option of every command that has it answer programs.
+  static let jsonOption = Option(
+    name: "json", value: nil, help: "Prints one JSON object, for programs, in place of lines")
+
   /// All options, those that every command has included.
   var allOptions: [Option] {
-    options + (options.contains(where: \.isSetting) ? [OptionDefaults.fileOption] : []) + [Output.option]
+    options + (options.contains(where: \.isSetting) ? [OptionDefaults.fileOption] : []) + [Self.jsonOption]
   }
 
   /// Parses what follows the command's name. `--name=VALUE` is valid as well, and `--` ends the options.

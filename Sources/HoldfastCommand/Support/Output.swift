@@ -17,10 +17,6 @@ final class Output: Sendable {
 
   private let state = Locked(State())
 
-  /// The option of every command.
-  static let option = CommandForm.Option(
-    name: "json", value: nil, help: "Prints one JSON object, for programs, in place of lines")
-
   /// Names the command, and says for whom it prints.
   func begin(_ command: String, isJSON: Bool) {
     state.withLock { ($0.command, $0.isJSON) = (command, isJSON) }
