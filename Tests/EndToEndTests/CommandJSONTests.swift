@@ -1,5 +1,8 @@
 import Foundation
 import HoldfastCore
+import HoldfastSQLite
+import HoldfastServer
+import HoldfastService
 import Testing
 
 @Suite("The answers of holdfast for programs")
@@ -31,6 +34,42 @@ struct CommandJSONTests {
       ["import", "sqlite", path("none"), "--schema", schema, "--into", path("device.db")],
       ["bench", "--runs", "0"], ["users", "--nonsense"],
     ]
+  }
+
+  @Test("the doctor names a remedy for what it finds, and the repair says what it mended")
+  func remedies() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let schema = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("../../Examples/Jot/holdfast.json").path
+    let data = ["--data", path("data")]
+    _ = try run(["serve", "--schema", schema, "--listen", "127.0.0.1:0"] + data)
+    try SQLiteConnection(path: path("data/holdfast.db")).execute("UPDATE holdfast_zones SET records = 99")
+    func doctor(_ words: String...) throws -> (status: Int32, answer: JSONValue) {
+      let (status, output) = try run(["doctor"] + words + data)
+      return (status, try JSONValue(parsing: Array(output.utf8)))
+    }
+    let sick = try doctor()
+    #expect(sick.status == 1)
+    let finding = try #require(sick.answer["findings"]?.elements?.first)
+    #expect(finding["kind"]?.stringValue == "counts")
+    #expect(finding["remedy"]?.stringValue == Finding.Kind.counts.remedy)
+    let lines = try Programs.run("holdfast", ["doctor"] + data).output.split(separator: "\n")
+    #expect(lines.contains("remedy of counts: \(Finding.Kind.counts.remedy)"))
+    let mended = try doctor("--repair")
+    #expect(mended.status == 0)
+    #expect(mended.answer["repaired"]?.elements?.count == 1)
+    #expect(try doctor("--repair").answer["repaired"]?.elements?.count == 0)
+  }
+
+  @Test("every remedy is one sentence, and its commands are there")
+  func sentences() throws {
+    let help = try Programs.run("holdfast", ["help"]).output
+    for kind in Finding.Kind.allCases {
+      #expect(kind.remedy.hasSuffix(".") && !kind.remedy.dropLast().contains(". "), "\(kind)")
+      for command in kind.remedy.matches(of: /`holdfast ([a-z]+)/) {
+        #expect(help.contains("\n  \(command.output.1) "), "\(kind)")
+      }
+    }
   }
 
   /// Runs a command line to its end; a server until it listens.
