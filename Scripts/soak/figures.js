@@ -4,7 +4,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** What may be added after the warm-up: a share of what there was, and an amount. */
-const limits = { memory: { share: 0.2, amount: 32 << 10 }, descriptors: { share: 0.05, amount: 32 } };
+const limits = { memory: { share: 0.2, amount: 16 << 10 }, descriptors: { share: 0.05, amount: 32 } };
 
 const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];
 
