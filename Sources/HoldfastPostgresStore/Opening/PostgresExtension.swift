@@ -52,8 +52,8 @@ struct PostgresExtension {
       try PostgresIndexes.drop(columns, of: table, tables, on: connection)
     }
     try addPublicZones()
-    let relations = try load()
-    if !tables.isDistributed { try installAndFeed(relations, new, difference, adopted) }
+    let (relations, catalogs) = try load()
+    if !tables.isDistributed { try installAndFeed(relations, catalogs, new, difference, adopted) }
     if heals || difference?.changesSizes(in: schema) ?? false {
       let layout = PostgresLayout(schema, relations, isDistributed: tables.isDistributed)
       let count = try PostgresCounting(layout: layout, connection: connection).mend()
@@ -63,10 +63,11 @@ struct PostgresExtension {
   }
 
   private mutating func installAndFeed(
-    _ relations: [PostgresRelation], _ new: [Int], _ difference: SchemaDifference?, _ adopted: [Int]
+    _ relations: [PostgresRelation], _ catalogs: TextMap<PostgresCatalog>, _ new: [Int],
+    _ difference: SchemaDifference?, _ adopted: [Int]
   ) throws {
     let rewritten = difference?.kept.filter(\.isRewritten).map(\.index) ?? []
-    try install(relations, new: new + rewritten)
+    try install(relations, catalogs, new: new + rewritten)
     let repair = PostgresRepair(
       connection: connection, triggers: TriggerTables(schema: schema, relations: relations))
     for table in adopted { try repair.settle(table) }
@@ -129,7 +130,7 @@ struct PostgresExtension {
   /// Reads the tables from the catalog.
   ///
   /// - Throws: `ServerError` with all mismatches between tables and schema.
-  private func load() throws -> [PostgresRelation] {
+  private func load() throws -> ([PostgresRelation], TextMap<PostgresCatalog>) {
     let rows = try connection.query("SELECT name, relation, adopted FROM holdfast.tables")
     var known: TextMap<(relation: String, isAdopted: Bool)> = [:]
     for row in rows.indices { known[rows.text(row, 0)] = (rows.text(row, 1), rows.bool(row, 2)) }
@@ -161,17 +162,18 @@ struct PostgresExtension {
         .schemaCannotChange,
         "The tables and the schema don't fit:\n" + SchemaError(faults: faults).description)
     }
-    return relations
+    return (relations, catalogs)
   }
 
   /// Installs functions and triggers that are new, or differ from those of this version and schema.
-  private func install(_ relations: [PostgresRelation], new: [Int]) throws {
+  private func install(
+    _ relations: [PostgresRelation], _ catalogs: TextMap<PostgresCatalog>, new: [Int]
+  ) throws {
     let triggers = PostgresTriggers(schema: schema, relations: relations)
     let functions = triggers.functions
     let mark = Fingerprint(of: functions).text
     let known = try connection.query("SELECT value FROM holdfast.meta WHERE key = 'triggers'")
     var missing: [Int] = []
-    let catalogs = try PostgresCatalog.read(relations.map(\.relation), on: connection)
     for index in schema.tables.indices {
       guard let catalog = catalogs[relations[index].relation] else { continue }
       let absent = triggers.triggers(of: index).filter { !catalog.triggers.contains($0.name) }
