@@ -9,6 +9,13 @@ package struct SHA256: Sendable {
   /// Begins a hash.
   package init() {}
 
+  /// The 32 bytes of the hash of some bytes.
+  package static func hash(of bytes: [UInt8]) -> [UInt8] {
+    var hash = SHA256()
+    hash.add(bytes)
+    return hash.hash()
+  }
+
   /// Adds bytes.
   package mutating func add(_ bytes: [UInt8]) { bytes.withUnsafeBytes { add($0) } }
 
@@ -33,11 +40,19 @@ package struct SHA256: Sendable {
   /// The 32 bytes of the hash of everything added.
   package func hash() -> [UInt8] {
     var last = self
-    let bits = count &* 8
-    last.add([0x80] + [UInt8](repeating: 0, count: (119 - Int(count % 64)) % 64))
-    last.add((0..<8).map { UInt8(truncatingIfNeeded: bits >> (56 - 8 * UInt64($0))) })
-    return last.state.indices.map { last.state[$0] }.flatMap { word in
-      (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * UInt32($0))) }
+    var end = [UInt8](repeating: 0, count: rest.count < 56 ? 64 : 128)
+    end.withUnsafeMutableBytes { end in
+      end.copyBytes(from: rest)
+      end[rest.count] = 0x80
+      end.storeBytes(of: (count &* 8).bigEndian, toByteOffset: end.count - 8, as: UInt64.self)
+      last.compress(UnsafeRawBufferPointer(end))
+    }
+    return [UInt8](unsafeUninitializedCapacity: 32) { bytes, count in
+      for index in 0..<8 {
+        UnsafeMutableRawBufferPointer(bytes).storeBytes(
+          of: last.state[index].bigEndian, toByteOffset: 4 * index, as: UInt32.self)
+      }
+      count = 32
     }
   }
 

@@ -1,9 +1,15 @@
-// Eight bytes at a time: the tricks are those of "Bit Twiddling Hacks" (S. E. Anderson), "haszero" and "hasless".
+// Eight bytes at a time, of longer texts 32: the tricks are those of "Bit Twiddling Hacks" (S. E. Anderson), "haszero" and "hasless".
 
 /// Loads eight bytes, the first in the low bits.
 @inline(__always)
 func loadWord(_ start: UnsafePointer<UInt8>) -> UInt64 {
   UInt64(littleEndian: UnsafeRawPointer(start).loadUnaligned(as: UInt64.self))
+}
+
+/// Loads 32 bytes.
+@inline(__always)
+func loadWords(_ start: UnsafePointer<UInt8>) -> SIMD4<UInt64> {
+  UnsafeRawPointer(start).loadUnaligned(as: SIMD4<UInt64>.self)
 }
 
 /// Marks, with the high bit, the bytes of a word that end a plain ASCII run of a JSON string: quote,
@@ -25,6 +31,29 @@ func marksForWriting(_ word: UInt64) -> UInt64 {
   let backslash = (word ^ (ones &* 0x5C)) &- ones
   let control = word &- (ones &* 0x20)
   return (quote | backslash | control) & ~word & (ones &* 0x80)
+}
+
+/// Whether none of 32 bytes ends a plain ASCII run of a JSON string.
+@inline(__always)
+func isPlainForReading(_ words: SIMD4<UInt64>) -> Bool { hasNoHighBit(specials(words) | words) }
+
+/// Whether a JSON string must escape none of 32 bytes.
+@inline(__always)
+func isPlainForWriting(_ words: SIMD4<UInt64>) -> Bool { hasNoHighBit(specials(words) & ~words) }
+
+/// Quotes, backslashes and control characters have the high bit afterwards; some bytes from 0x80 too.
+@inline(__always)
+private func specials(_ words: SIMD4<UInt64>) -> SIMD4<UInt64> {
+  let ones = SIMD4<UInt64>(repeating: 0x0101_0101_0101_0101)
+  let quote = (words ^ (ones &* 0x22)) &- ones
+  let backslash = (words ^ (ones &* 0x5C)) &- ones
+  let control = words &- (ones &* 0x20)
+  return quote | backslash | control
+}
+
+@inline(__always)
+private func hasNoHighBit(_ words: SIMD4<UInt64>) -> Bool {
+  (words[0] | words[1] | words[2] | words[3]) & 0x8080_8080_8080_8080 == 0
 }
 
 /// Whether `count` bytes at both places are the same.
@@ -71,6 +100,7 @@ func isWellFormedUTF8(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
   guard let base = bytes.baseAddress else { return true }
   let count = bytes.count
   var index = 0
+  while index &+ 32 <= count, hasNoHighBit(loadWords(base + index)) { index &+= 32 }
   while index < count {
     if index &+ 8 <= count, loadWord(base + index) & 0x8080_8080_8080_8080 == 0 {
       index &+= 8

@@ -56,6 +56,7 @@ extension JSONReader {
     let start = index &+ 1
     var place = start
     var hasEscapes = false
+    while place &+ 32 <= count, isPlainForReading(loadWords(base + place)) { place &+= 32 }
     while true {
       while place &+ 8 <= count {
         let marks = marksForReading(loadWord(base + place))

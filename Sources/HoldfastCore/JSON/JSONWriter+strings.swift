@@ -26,13 +26,20 @@ extension JSONWriter {
     appendQuoted(start, bytes.count)
   }
 
-  /// Copies and escapes in one pass, eight bytes at a time.
+  /// Copies and escapes in one pass, 32 bytes at a time up to the first that is escaped, then eight.
   mutating func appendQuoted(_ source: UnsafePointer<UInt8>, _ length: Int) {
-    reserve(length &+ 10)
+    reserve(length &+ 34)
     var out = count
     storage[out] = UInt8(ascii: "\"")
     out &+= 1
     var place = 0
+    while place &+ 32 <= length {
+      let words = loadWords(source + place)
+      UnsafeMutableRawPointer(storage + out).storeBytes(of: words, as: SIMD4<UInt64>.self)
+      guard isPlainForWriting(words) else { break }
+      place &+= 32
+      out &+= 32
+    }
     while place < length {
       if place &+ 8 <= length {
         let word = loadWord(source + place)

@@ -90,7 +90,7 @@ package class PostgresAdministration: StoreAdministration {
   package func doctor() throws -> [Finding] {
     try comparing {
       try references() + ledger() + zoneRules() + places() + sequences() + owners() + counts()
-        + PostgresStructure.missing(on: postgres.connection)
+        + PostgresStructure(in: postgres.connection).missing(on: postgres.connection)
         + PostgresTeamTriggers.warnings(on: postgres.connection)
     }
   }

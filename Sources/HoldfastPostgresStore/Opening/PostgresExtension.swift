@@ -52,8 +52,8 @@ struct PostgresExtension {
       try PostgresIndexes.drop(columns, of: table, tables, on: connection)
     }
     try addPublicZones()
-    let relations = try load()
-    if !tables.isDistributed { try installAndFeed(relations, new, difference, adopted) }
+    let (relations, catalogs) = try load()
+    if !tables.isDistributed { try installAndFeed(relations, catalogs, new, difference, adopted) }
     if heals || difference?.changesSizes(in: schema) ?? false {
       let layout = PostgresLayout(schema, relations, isDistributed: tables.isDistributed)
       let count = try PostgresCounting(layout: layout, connection: connection).mend()
@@ -63,10 +63,11 @@ struct PostgresExtension {
   }
 
   private mutating func installAndFeed(
-    _ relations: [PostgresRelation], _ new: [Int], _ difference: SchemaDifference?, _ adopted: [Int]
+    _ relations: [PostgresRelation], _ catalogs: [PostgresCatalog], _ new: [Int],
+    _ difference: SchemaDifference?, _ adopted: [Int]
   ) throws {
     let rewritten = difference?.kept.filter(\.isRewritten).map(\.index) ?? []
-    try install(relations, new: new + rewritten)
+    try install(relations, catalogs, new: new + rewritten)
     let repair = PostgresRepair(
       connection: connection, triggers: TriggerTables(schema: schema, relations: relations))
     for table in adopted { try repair.settle(table) }
@@ -128,27 +129,29 @@ struct PostgresExtension {
 
   /// Reads the tables from the catalog.
   ///
+  /// - Returns: them and their catalogs, in the order of the schema's tables.
   /// - Throws: `ServerError` with all mismatches between tables and schema.
-  private func load() throws -> [PostgresRelation] {
+  private func load() throws -> ([PostgresRelation], [PostgresCatalog]) {
     let rows = try connection.query("SELECT name, relation, adopted FROM holdfast.tables")
     var known: TextMap<(relation: String, isAdopted: Bool)> = [:]
     for row in rows.indices { known[rows.text(row, 0)] = (rows.text(row, 1), rows.bool(row, 2)) }
-    let catalogs = try PostgresCatalog.read(known.values.map(\.relation), on: connection)
+    let found = try PostgresCatalog.read(known.values.map(\.relation), on: connection)
     var faults: [SchemaError.Fault] = []
-    var relations: [PostgresRelation] = []
+    var (relations, catalogs): ([PostgresRelation], [PostgresCatalog]) = ([], [])
     for (index, table) in schema.tables.enumerated() {
-      guard let (name, isAdopted) = known[table.name], let catalog = catalogs[name]
+      guard let (name, isAdopted) = known[table.name], let catalog = found[name]
       else {
         faults.append(.init("tables.\(table.name)", "The table is not in the database any more; restore it."))
         continue
       }
-      let found = AdoptionCheck(schema, index, catalog, isAdopted: isAdopted).faults { target in
+      let mismatches = AdoptionCheck(schema, index, catalog, isAdopted: isAdopted).faults { target in
         known[target].map(\.relation)
       }
-      faults += found
+      faults += mismatches
       if let relation = catalog.relation(for: table, isAdopted: isAdopted) {
         relations.append(relation)
-      } else if found.isEmpty {
+        catalogs.append(catalog)
+      } else if mismatches.isEmpty {
         faults.append(
           .init("tables.\(table.name)", "The table has changed; its columns don't fit the schema."))
       }
@@ -161,22 +164,21 @@ struct PostgresExtension {
         .schemaCannotChange,
         "The tables and the schema don't fit:\n" + SchemaError(faults: faults).description)
     }
-    return relations
+    return (relations, catalogs)
   }
 
   /// Installs functions and triggers that are new, or differ from those of this version and schema.
-  private func install(_ relations: [PostgresRelation], new: [Int]) throws {
+  private func install(
+    _ relations: [PostgresRelation], _ catalogs: [PostgresCatalog], new: [Int]
+  ) throws {
     let triggers = PostgresTriggers(schema: schema, relations: relations)
     let functions = triggers.functions
     let mark = Fingerprint(of: functions).text
     let known = try connection.query("SELECT value FROM holdfast.meta WHERE key = 'triggers'")
     var missing: [Int] = []
-    let catalogs = try PostgresCatalog.read(relations.map(\.relation), on: connection)
     for index in schema.tables.indices {
-      guard let catalog = catalogs[relations[index].relation] else { continue }
-      let absent = triggers.triggers(of: index).filter { !catalog.triggers.contains($0.name) }
-      if absent.isEmpty { continue }
-      if !new.contains(index) { missing.append(index) }
+      let isComplete = triggers.triggers(of: index).allSatisfy { catalogs[index].triggers.contains($0.name) }
+      if !isComplete, !new.contains(index) { missing.append(index) }
     }
     if !missing.isEmpty, standing == .refuse, !heals {
       let names = missing.map { schema.tables[$0].name }.joined(separator: ", ")
@@ -194,8 +196,7 @@ struct PostgresExtension {
         PostgresParameters(mark))
     }
     for index in Set(new + missing).sorted() {
-      guard let catalog = catalogs[relations[index].relation] else { continue }
-      for (name, sql) in triggers.triggers(of: index) where !catalog.triggers.contains(name) {
+      for (name, sql) in triggers.triggers(of: index) where !catalogs[index].triggers.contains(name) {
         try connection.execute("DROP TRIGGER IF EXISTS \(name) ON \(relations[index].relation); " + sql)
       }
     }

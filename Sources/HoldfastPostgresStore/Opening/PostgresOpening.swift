@@ -127,9 +127,9 @@ package struct PostgresOpening {
       if schema != old { try setMeta("schema", schema.text) }
       let layout = PostgresLayout(schema, relations, isDistributed: isDistributed)
       try fill?(connection, layout)
+      let structure = try PostgresStructure.keep(since: before, on: connection)
       var notices = try service.map { try takeUp($0, isNew: isNew) } ?? []
-      try PostgresStructure.keep(since: before, on: connection)
-      if service != nil { notices += try PostgresStructure.missing(on: connection).map(\.description) }
+      if service != nil { notices += try structure.missing(on: connection).map(\.description) }
       if service != nil, !isDistributed {
         notices += try PostgresTeamTriggers.warnings(on: connection).map(\.description)
       }

@@ -55,7 +55,11 @@ struct PostgresStructure {
   /// Stores the constraints that Holdfast created, in the transaction that has created, renamed or removed some of them.
   ///
   /// - Parameter before: the constraints at the beginning of the transaction; nil for a database without Holdfast.
-  static func keep(since before: PostgresStructure?, on connection: PostgresConnection) throws {
+  /// - Returns: the constraints now.
+  static func keep(
+    since before: PostgresStructure?, on connection: PostgresConnection
+  ) throws -> PostgresStructure {
+    if let before, try !hasWritten(connection) { return before }
     let (now, kept) = (try PostgresStructure(in: connection), try kept(in: connection))
     var parts: TextMap<String> = [:]
     // A constraint that was already missing is still missing, unless it was created again.
@@ -64,17 +68,22 @@ struct PostgresStructure {
       if let kept, let name = before?.names[id], kept[name] == nil { continue }
       parts[part] = now.parts[part]
     }
-    if parts == kept { return }
+    if parts == kept { return now }
     let members = parts.keys.sorted().map { JSONValue.Member($0, .string(parts[$0] ?? "")) }
     try connection.run(
       keep, PostgresParameters(String(decoding: JSONValue.object(members).bytes, as: UTF8.self)))
+    return now
   }
 
-  /// A line for each missing constraint, with the statement that repairs it.
-  static func missing(on connection: PostgresConnection) throws -> [Finding] {
-    guard let kept = try kept(in: connection) else { return [] }
-    let now = try PostgresStructure(in: connection)
-    return kept.keys.sorted().filter { now.parts[$0] == nil }.map {
+  /// Whether the transaction has changed anything so far.
+  private static func hasWritten(_ connection: PostgresConnection) throws(PostgresError) -> Bool {
+    try connection.query("SELECT pg_current_xact_id_if_assigned() IS NOT NULL").bool(0, 0)
+  }
+
+  /// A line for each constraint that is missing here, with the statement that repairs it.
+  func missing(on connection: PostgresConnection) throws -> [Finding] {
+    guard let kept = try Self.kept(in: connection) else { return [] }
+    return kept.keys.sorted().filter { parts[$0] == nil }.map {
       Finding(.structure, "\($0) is missing or switched off; mend it by \(kept[$0] ?? "")")
     }
   }

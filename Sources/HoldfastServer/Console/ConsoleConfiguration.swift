@@ -25,6 +25,6 @@ public struct ConsoleConfiguration: Sendable {
         "The console's token must have \(Self.tokenLength.lowerBound) to \(Self.tokenLength.upperBound) bytes. Make one by `openssl rand -hex 32`."
       )
     }
-    hash = ConsoleSession.hash(of: token)
+    hash = SHA256.hash(of: token)
   }
 }

@@ -14,14 +14,8 @@ struct ConsoleSession: Sendable {
   /// The hash of the token.
   let key: [UInt8]
 
-  static func hash(of token: [UInt8]) -> [UInt8] {
-    var hash = SHA256()
-    hash.add(token)
-    return hash.hash()
-  }
-
   /// Whether a text is the token, in a time that does not tell how much of it is.
-  func isToken(_ text: String) -> Bool { MessageCode.isSame(Self.hash(of: Array(text.utf8)), key) }
+  func isToken(_ text: String) -> Bool { MessageCode.isSame(SHA256.hash(of: Array(text.utf8)), key) }
 
   /// The `Set-Cookie` of a new session.
   func begin(at now: Int64, random: (Int) -> [UInt8], for request: HTTPRequest) -> String {

@@ -1,4 +1,6 @@
-/// The BLAKE2b hash of a token. The server stores only the hash, so that a reader of the database cannot sign in.
+import HoldfastCore
+
+/// The SHA-256 hash of a token. The server stores only the hash, so that a reader of the database cannot sign in.
 ///
 /// Tokens are looked up by their hash. The duration of a look-up reveals nothing about a token, because a token for a given hash cannot be
 /// constructed.
@@ -7,20 +9,20 @@ package struct TokenHash: Sendable, Hashable {
 
   /// Hashes a token in its wire form.
   package init(of token: some StringProtocol) {
-    words = Self.hash(Array(token.utf8), key: [])
+    self.init(SHA256.hash(of: Array(token.utf8)))
   }
 
-  /// A keyed hash for the device of an identity at a client, whose tokens are JWTs. It equals no token's hash, because those use no key.
+  /// A keyed hash (HMAC-SHA256) for the device of an identity at a client, whose tokens are JWTs. It equals no token's hash, because those
+  /// use no key.
   package init(of identity: Identity, client: String) {
     let parts = [identity.issuer, identity.subject, client].flatMap { part in
-      withUnsafeBytes(of: UInt64(part.utf8.count).bigEndian) { Array($0) } + Array(part.utf8)
+      [withUnsafeBytes(of: UInt64(part.utf8.count).bigEndian) { Array($0) }, Array(part.utf8)]
     }
-    let key = Array("holdfast: the device of a JWT".utf8)
-    words = Self.hash(parts, key: key)
+    self.init(MessageCode(key: Array("holdfast: the device of a JWT".utf8)).code(of: parts))
   }
 
-  private static func hash(_ text: [UInt8], key: [UInt8]) -> SIMD4<UInt64> {
-    BLAKE2b.hash(text, key: key).withUnsafeBytes { $0.loadUnaligned(as: SIMD4<UInt64>.self) }
+  private init(_ hash: [UInt8]) {
+    words = hash.withUnsafeBytes { $0.loadUnaligned(as: SIMD4<UInt64>.self) }
   }
 
   /// Lends the bytes of the hash.

@@ -81,8 +81,10 @@ struct JSONGrammarTests {
   @Test("bytes that are not UTF-8 are refused in values and keys", arguments: badUTF8)
   func refusesBadUTF8(bytes: [UInt8]) {
     let quoted = [UInt8(ascii: "\"")] + bytes + [UInt8(ascii: "\"")]
-    let padded = Array("\"padded to more than a word ".utf8) + bytes + Array("and after\"".utf8)
-    for text in [quoted, padded, Array("{".utf8) + quoted + Array(":1}".utf8)] {
+    let padded = (0..<72).map {
+      [0x22] + [UInt8](repeating: 0x61, count: $0) + bytes + Array("and after\"".utf8)
+    }
+    for text in padded + [quoted, Array("{".utf8) + quoted + Array(":1}".utf8)] {
       #expect(fault { _ = try JSONValue(parsing: text) } == .invalidUTF8)
       #expect(fault { try JSONReader.read(text) { _ in } } == .invalidUTF8)
     }
