@@ -19,17 +19,40 @@ enum BackupCommand: Subcommand {
   static func run(_ options: Options) throws -> Int32 {
     switch (options.arguments.first, options["folder"], options.has("verify")) {
     case (let path?, nil, true): print("\(path) is whole: \(try Backup.verify(path).text)")
-    case (let path?, nil, false): print("\(path): \(try Backup(options.location).write(to: path).text)")
+    case (let path?, nil, false):
+      let summary = try noted(options, path) { try Backup(options.location).write(to: path) }
+      noteSuccess(options, path, "\(summary.text) Not verified.")
+      print("\(path): \(summary.text)")
     case (nil, let folder?, false):
       guard let count = Int(options["keep"] ?? "14"), (1...100_000).contains(count) else {
         throw UsageError("--keep takes a number from 1 to 100000.")
       }
-      let (file, summary, removed) = try BackupFolder(folder).add(Backup(options.location), keeping: count)
+      let (file, summary, removed) = try noted(options, folder) {
+        try BackupFolder(folder).add(Backup(options.location), keeping: count)
+      }
+      noteSuccess(options, file, "\(summary.text) Verified.")
       print("\(file): \(summary.text)")
       for old in removed { print("\(old) was removed.") }
     default: throw UsageError("Say one of FILE, --folder DIR and --verify FILE.")
     }
     return 0
+  }
+
+  /// Makes a backup, and notes its failure in the audit log.
+  private static func noted<Made>(_ options: Options, _ place: String, _ make: () throws -> Made) throws -> Made
+  {
+    do { return try make() } catch {
+      // The failure itself is what the operator must hear of.
+      try? Administration(options.location).noteBackup(place, failure: "\(error)")
+      throw error
+    }
+  }
+
+  /// Notes a backup in the audit log of the database. A backup that can't be noted is no worse.
+  private static func noteSuccess(_ options: Options, _ file: String, _ detail: String) {
+    do { try Administration(options.location).noteBackup(file, detail: detail) } catch {
+      writeError("holdfast: The backup is good, but it can't be noted in the audit log: \(error)")
+    }
   }
 }
 
