@@ -21,11 +21,11 @@ extension RequestDispatcher {
   /// The console; nil unless it is asked for.
   static func console(
     _ api: API, _ configuration: Configuration, _ log: RequestLog, _ lines: LogRing?
-  ) -> Console? {
+  ) throws -> Console? {
     guard let console = configuration.console, let lines else { return nil }
-    return Console(
-      console, api, lines, deviceLife: configuration.retention.devices,
-      location: configuration.database
+    let node = configuration.nodeName ?? "\(AuditAuthor.machine):\(configuration.port)"
+    return try Console(
+      console, api, lines, retention: configuration.retention, location: configuration.database, node: node
     ) { log.event("console", level: .warning, $0) }
   }
 
