@@ -47,7 +47,12 @@ export function form(fields, button, submit) {
   return made;
 }
 
-const wording = { behind: "warm", beginning: "warm", resync: "warm", "no access": "danger", unknown: "danger", "signed out": "danger", expired: "danger", deleted: "danger", departed: "warm", open: "warm", warning: "warm", error: "danger" };
+/** A link to the page after this one. */
+export function nextPage(page, ...path) {
+  return page.next ? element("p", {}, element("a", { href: `#/${path.map(encodeURIComponent).join("/")}?after=${encodeURIComponent(page.next)}` }, "Next page")) : null;
+}
+
+const wording = { behind: "warm", beginning: "warm", resync: "warm", "no access": "danger", unknown: "danger", "signed out": "danger", expired: "danger", deleted: "danger", departed: "warm", open: "warm", warning: "warm", error: "danger", "backup failed": "danger", removes: "warm", impossible: "danger" };
 
 /** A state in words; its colour says nothing more. */
 export function state(text) {
@@ -55,7 +60,10 @@ export function state(text) {
 }
 
 export const number = (value) => value === null || value === undefined ? "–" : value.toLocaleString("en");
-export const milliseconds = (value) => value === null ? "–" : `${value < 10 ? value.toFixed(2) : Math.round(value)} ms`;
+export function milliseconds(value) {
+  if (value === null) return "–";
+  return value >= 1000 ? `${(value / 1000).toFixed(1)} s` : `${value === 0 ? 0 : value < 10 ? value.toFixed(2) : Math.round(value)} ms`;
+}
 
 export function bytes(value) {
   const units = ["B", "kB", "MB", "GB", "TB"];

@@ -35,11 +35,11 @@ struct Console: Sendable {
   init(
     _ configuration: ConsoleConfiguration, _ api: API, _ log: LogRing, retention: Retention,
     location: DatabaseLocation, node: String, note: @escaping @Sendable (String) -> Void
-  ) throws(ServerError) {
+  ) {
     (self.api, self.log, self.note, self.node) = (api, log, note, node)
     (self.retention, self.location) = (retention, location)
     session = ConsoleSession(configuration)
-    doctor = try ConsoleDoctor(
+    doctor = ConsoleDoctor(
       open: { try Administration(api.database, location, environment: api.environment) },
       now: api.environment.now)
   }
@@ -160,7 +160,7 @@ struct Console: Sendable {
   private func post(_ parts: [String], _ request: HTTPRequest, _ right: ConsoleSession.Right) throws -> Step {
     switch parts {
     case ["doctor"]:
-      doctor.begin()
+      try doctor.begin()
       return .answer(.json(status: 202, doctor.json.bytes))
     case ["schema"]:
       try api.requireJSON(request)

@@ -21,7 +21,9 @@ final class ConsoleDoctor: @unchecked Sendable {
   }
 
   private let thread = BackgroundThread()
+  private let open: @Sendable () throws -> Administration
   private let now: @Sendable () -> Int64
+  private var hasThread = false
   private var state = State.never
   /// Makes the running statement fail.
   private var interrupt: (@Sendable () -> Void)?
@@ -29,26 +31,26 @@ final class ConsoleDoctor: @unchecked Sendable {
   /// - Parameters:
   ///   - open: a connection for each examination.
   ///   - now: milliseconds since 1970.
-  init(
-    open: @escaping @Sendable () throws -> Administration, now: @escaping @Sendable () -> Int64
-  ) throws(ServerError) {
-    self.now = now
-    try thread.start { [unowned self] in
-      while true {
-        let isAsked: Void? = thread.next { if case .asked = state { .work(()) } else { .nothing(until: nil) } }
-        if isAsked == nil { return }
-        let began = now()
-        set(.running(since: began, until: .exact + Self.timeLimit))
-        do {
-          let administration = try open()
-          let interruption = try administration.operators.interruption()
-          thread.lock.hold { interrupt = interruption }
-          let found = try administration.doctor()
-          let doubts = try administration.doubts().map { "in doubt: \($0)" }
-          let shown = (found + doubts).prefix(Self.findingLimit)
-          set(.done(since: began, until: now(), findings: Array(shown), count: found.count + doubts.count))
-        } catch { set(.failed(at: now(), reason: "\(error)")) }
-      }
+  init(open: @escaping @Sendable () throws -> Administration, now: @escaping @Sendable () -> Int64) {
+    (self.open, self.now) = (open, now)
+  }
+
+  /// Examines the database, each time that it is asked to.
+  private func run() {
+    while true {
+      let isAsked: Void? = thread.next { if case .asked = state { .work(()) } else { .nothing(until: nil) } }
+      if isAsked == nil { return }
+      let began = now()
+      set(.running(since: began, until: .exact + Self.timeLimit))
+      do {
+        let administration = try open()
+        let interruption = try administration.operators.interruption()
+        thread.lock.hold { interrupt = interruption }
+        let found = try administration.doctor()
+        let doubts = try administration.doubts().map { "in doubt: \($0)" }
+        let shown = (found + doubts).prefix(Self.findingLimit)
+        set(.done(since: began, until: now(), findings: Array(shown), count: found.count + doubts.count))
+      } catch { set(.failed(at: now(), reason: "\(error)")) }
     }
   }
 
@@ -60,15 +62,18 @@ final class ConsoleDoctor: @unchecked Sendable {
     }
   }
 
-  /// Begins an examination, unless one is running.
-  func begin() {
-    thread.lock.hold {
+  /// Begins an examination, unless one is running. The first one starts the thread.
+  func begin() throws(ServerError) {
+    let isFirst = thread.lock.hold {
       switch state {
-      case .asked, .running: return
+      case .asked, .running: return false
       case .never, .done, .failed: state = .asked
       }
       thread.lock.broadcast()
+      defer { hasThread = true }
+      return !hasThread
     }
+    if isFirst { try thread.start { [self] in run() } }
   }
 
   /// Interrupts an examination that has taken too long.

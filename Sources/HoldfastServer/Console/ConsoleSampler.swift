@@ -34,7 +34,7 @@ final class ConsoleSampler: @unchecked Sendable {
   func start(_ figures: @escaping @Sendable () -> ConsoleServer) throws(ServerError) {
     try thread.start { [unowned self] in
       var last = figures()
-      var known = lag.counts
+      var known = lookAtDevices()
       while sleep() {
         let figures = figures()
         var sample = Sample(from: last, to: figures)

@@ -21,10 +21,10 @@ extension RequestDispatcher {
   /// The console; nil unless it is asked for.
   static func console(
     _ api: API, _ configuration: Configuration, _ log: RequestLog, _ lines: LogRing?
-  ) throws -> Console? {
+  ) -> Console? {
     guard let console = configuration.console, let lines else { return nil }
     let node = configuration.nodeName ?? "\(AuditAuthor.machine):\(configuration.port)"
-    return try Console(
+    return Console(
       console, api, lines, retention: configuration.retention, location: configuration.database, node: node
     ) { log.event("console", level: .warning, $0) }
   }

@@ -82,7 +82,7 @@ final class RequestDispatcher: Sendable {
     let clock = try ServiceClock(of: stores[0], environment)
     let api = try Self.api(database, clock, configuration, failed)
     self.api = api
-    let console = try Self.console(api, configuration, log, lines)
+    let console = Self.console(api, configuration, log, lines)
     self.console = console
     run = hexadecimal(environment.random(4))
     let events = try EventStreams(
