@@ -20,17 +20,20 @@ const views = {
   charts,
 
   async server(get) {
-    const server = await get("server");
+    const [server, { items }] = await Promise.all([get("server"), get("attention")]);
     const { process, requests, change_sets: sets } = server;
     const refused = sets.refused.reduce((sum, { count }) => sum + count, 0);
     const memory = process ? [
       ["Uptime", duration(process.uptime_seconds)], ["Memory", bytes(process.resident_bytes)],
       ["Processor time", duration(process.cpu_seconds)], ["Open files", number(process.open_files)],
     ] : [];
+    const disk = server.disk ? [["Free disk space", `${bytes(server.disk.free_bytes)} of ${bytes(server.disk.size_bytes)}`]] : [];
     return ["Server", [
+      items.length === 0 ? element("p", { class: "answer" }, "Nothing needs attention.") : element("section", { class: "answer", id: "attention" },
+        element("h2", {}, "Needs attention"), element("ul", {}, items.map(({ view, text }) => element("li", {}, text, " ", view === "server" ? "" : element("a", { href: `#/${view}` }, `See ${view}`))))),
       facts([
         ["Version", server.version], ["Engine", server.engine], ["Epoch", server.epoch],
-        ["Schema", server.schema.version ? `${server.schema.name}, version ${server.schema.version}` : server.schema.name], ...memory,
+        ["Schema", server.schema.version ? `${server.schema.name}, version ${server.schema.version}` : server.schema.name], ...disk, ...memory,
         ["Event streams", number(server.event_streams)], ["Snapshots", bytes(server.snapshot_bytes)],
         ["Requests", number(requests.count)], ["Failed requests (5xx)", number(requests.failures)],
         ["Applied change sets", number(sets.applied)], ["Refused change sets", number(refused)],
@@ -57,11 +60,14 @@ const views = {
   },
 
   async log(get) {
-    const { lines } = await get("log");
-    return ["Log", [table("The last lines of this node, the newest first", [
+    const { lines, warnings } = await get("log");
+    const listing = (caption, lines) => table(caption, [
       ["Time", (line) => time(line.time)], ["Level", (line) => state(line.level ?? "")], ["Event", (line) => line.event],
       ["Message", ({ time, level, event, message, ...rest }) => message ?? element("pre", {}, Object.entries(rest).map(([key, value]) => `${key}=${value}`).join("  "))],
-    ], lines)]];
+    ], lines);
+    return ["Log", [
+      listing("Warnings and errors of this node, the newest first", warnings), listing("All lines of this node, the newest first", lines),
+    ]];
   },
 
   async users(get, { id, after, go }) {

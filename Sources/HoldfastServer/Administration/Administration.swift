@@ -73,6 +73,11 @@ public final class Administration {
   /// - Returns: one line for each suspicion.
   public func doubts() throws -> [String] { try operators.doubts() }
 
+  /// Why the clock is not believed; nil if it is.
+  var clockWarning: String? {
+    get throws { try operators.store.purging.time().flatMap { TimeStep(time: $0, wentBack: false).warning } }
+  }
+
   /// Checks the consistency of the whole database.
   ///
   /// - Returns: one line for each finding; empty if there are none.
@@ -82,9 +87,7 @@ public final class Administration {
       wentBack =
         "history: the database is not the one that was served last. \(reason) The next start of a server begins a new epoch."
     }
-    let clock = try operators.store.purging.time().flatMap {
-      TimeStep(time: $0, wentBack: false).warning.map { "clock: \($0)" }
-    }
+    let clock = try clockWarning.map { "clock: \($0)" }
     return try operators.doctor() + operators.wrongAccess().map(\.finding)
       + [wentBack, clock].compactMap { $0 }
   }

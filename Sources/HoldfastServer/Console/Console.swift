@@ -126,7 +126,9 @@ struct Console: Sendable {
     switch parts {
     case ["log"]: return .answer(.json(lines.bytes))
     case ["doctor"]: return .answer(.json(doctor.json.bytes))
-    case ["server"]: return long { server().json(api.database, at: now) }
+    case ["server"]:
+      return long { server().json(api.database, DiskFigures(location), at: now) }
+    case ["attention"]: return long { try attention() }
     case ["recovery"]: return long { try administration().recovery }
     case ["schema"]: return long { Self.json(of: api.database.schema) }
     case ["retention"]:
@@ -148,11 +150,22 @@ struct Console: Sendable {
     try Administration(api.database, location, environment: api.environment, author: author)
   }
 
+  /// What an operator should look at first.
+  private func attention() throws -> JSONValue {
+    var attention = ConsoleAttention(now: now)
+    attention.look(at: DiskFigures(location))
+    attention.look(at: log)
+    attention.look(at: api.database.history)
+    try read { try attention.look(at: $0) }
+    try attention.look(at: administration())
+    return ["items": .array(attention.items)]
+  }
+
   private var lines: JSONValue {
-    [
-      "lines": .array(
-        log.newestFirst.map { (try? JSONValue(parsing: Array($0.utf8))) ?? ["message": .string($0)] })
-    ]
+    func json(_ lines: [String]) -> JSONValue {
+      .array(lines.map { (try? JSONValue(parsing: Array($0.utf8))) ?? ["message": .string($0)] })
+    }
+    return ["lines": json(log.newestFirst), "warnings": json(log.warnings)]
   }
 
   // MARK: Acting

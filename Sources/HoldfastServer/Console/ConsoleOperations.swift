@@ -27,7 +27,7 @@ extension Administration {
     func row(_ what: String, _ duration: Duration, _ until: String) -> JSONValue {
       row(what, duration.components.seconds, until)
     }
-    let warning = try operators.store.purging.time().flatMap { TimeStep(time: $0, wentBack: false).warning }
+    let warning = try clockWarning
     return [
       "kept": [
         row(

@@ -9,7 +9,7 @@ import Testing
 /// Who gets into the console, and what can be asked there.
 @Suite("Access to the console") struct ConsoleAccessTests {
   private static let addresses = [
-    "server", "log", "users", "devices", "devices/x", "zones", "zones/x", "records/x", "conflicts",
+    "server", "attention", "log", "users", "devices", "devices/x", "zones", "zones/x", "records/x", "conflicts",
     "refusals", "recovery", "charts", "audit", "backups", "schema", "retention", "doctor",
   ]
 
