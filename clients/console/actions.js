@@ -1,6 +1,6 @@
 // Actions of an operator, each confirmed in a dialog by typing what it does.
 
-import { element } from "./elements.js";
+import { element, visible } from "./elements.js";
 
 /**
  * A button that opens a dialog.
@@ -36,7 +36,7 @@ function open(label, text, perform) {
       dialog.close();
       done();
     } catch (error) {
-      failure.textContent = error.message;
+      failure.textContent = visible(error.message);
       confirm.disabled = false;
     }
   });

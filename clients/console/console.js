@@ -1,6 +1,6 @@
 // The page: the session, and the view that the address names.
 
-import { element } from "./elements.js";
+import { element, visible } from "./elements.js";
 import views from "./views.js";
 
 const [status, view, signIn] = ["#status", "#view", "#sign-in"].map((selector) => document.querySelector(selector));
@@ -14,7 +14,7 @@ let turn = 0;
 class SignedOut extends Error {}
 
 function say(text, isError = false) {
-  status.textContent = text;
+  status.textContent = visible(text);
   status.classList.toggle("error", isError);
 }
 

@@ -1,5 +1,10 @@
 // What the views are made of. Every text comes in as a text node, so nothing of a user becomes markup.
 
+/** A text without the characters that would show another order than is there: each is named in its place. */
+export function visible(text) {
+  return text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (sign) => `‹U+${sign.codePointAt(0).toString(16).toUpperCase()}›`);
+}
+
 /** An element with attributes and children, which are nodes or texts. */
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
@@ -7,7 +12,7 @@ export function element(name, attributes = {}, ...children) {
     if (value === true) made.setAttribute(key, "");
     else if (value !== false && value !== undefined && value !== null) made.setAttribute(key, value);
   }
-  made.append(...children.flat().filter((child) => child !== null && child !== undefined).map((child) => child instanceof Node ? child : String(child)));
+  made.append(...children.flat().filter((child) => child !== null && child !== undefined).map((child) => child instanceof Node ? child : visible(String(child))));
   return made;
 }
 

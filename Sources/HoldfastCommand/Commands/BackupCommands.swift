@@ -21,7 +21,7 @@ enum BackupCommand: Subcommand {
     case (let path?, nil, true): print("\(path) is whole: \(try Backup.verify(path).text)")
     case (let path?, nil, false):
       let summary = try noted(options, path) { try Backup(options.location).write(to: path) }
-      noteSuccess(options, path, "\(summary.text) Not verified.")
+      note { try Administration(options.location).noteBackup(path, detail: "\(summary.text) Not verified.") }
       print("\(path): \(summary.text)")
     case (nil, let folder?, false):
       guard let count = Int(options["keep"] ?? "14"), (1...100_000).contains(count) else {
@@ -30,7 +30,7 @@ enum BackupCommand: Subcommand {
       let (file, summary, removed) = try noted(options, folder) {
         try BackupFolder(folder).add(Backup(options.location), keeping: count)
       }
-      noteSuccess(options, file, "\(summary.text) Verified.")
+      note { try Administration(options.location).noteBackup(file, detail: "\(summary.text) Verified.") }
       print("\(file): \(summary.text)")
       for old in removed { print("\(old) was removed.") }
     default: throw UsageError("Say one of FILE, --folder DIR and --verify FILE.")
@@ -47,13 +47,11 @@ enum BackupCommand: Subcommand {
       throw error
     }
   }
+}
 
-  /// Notes a backup in the audit log of the database. A backup that can't be noted is no worse.
-  private static func noteSuccess(_ options: Options, _ file: String, _ detail: String) {
-    do { try Administration(options.location).noteBackup(file, detail: detail) } catch {
-      writeError("holdfast: The backup is good, but it can't be noted in the audit log: \(error)")
-    }
-  }
+/// Notes what was done in the audit log. It is done, also where it can't be noted.
+private func note(_ body: () throws -> Void) {
+  do { try body() } catch { writeError("holdfast: It is done, but can't be noted in the audit log: \(error)") }
 }
 
 extension Backup.Summary {
@@ -87,9 +85,11 @@ enum RestoreCommand: Subcommand {
     case (nil, 1):
       let summary = try Restore(options.location).run(
         options.arguments[0], replacing: options.has("replace"))
+      note { try Administration(options.location).noteRestore(options.arguments[0]) }
       print("Restored \(summary.zones) zones, \(summary.records) records, taken at \(summary.takenAt).")
     case ("begin-epoch", 0):
       try Restore(options.location).beginEpoch()
+      note { try Administration(options.location).noteRestore(nil) }
       print("A new epoch has begun.")
     case ("report", 0):
       let administration = try Administration(options.location)

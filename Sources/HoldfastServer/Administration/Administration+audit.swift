@@ -33,6 +33,11 @@ extension Administration {
     }
   }
 
+  /// Notes in the audit log that a backup was restored; nil for a database that came back by other means.
+  public func noteRestore(_ file: String?) throws {
+    try change(file == nil ? .epoch : .restore) { _, _, audited in audited.target = file ?? "" }
+  }
+
   /// Writes in one transaction, with an entry in the audit log, and notifies running servers.
   ///
   /// - Parameter body: also says what the action is done to.
