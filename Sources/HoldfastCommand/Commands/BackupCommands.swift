@@ -39,7 +39,8 @@ enum BackupCommand: Subcommand {
   }
 
   /// Makes a backup, and notes its failure in the audit log.
-  private static func noted<Made>(_ options: Options, _ place: String, _ make: () throws -> Made) throws -> Made
+  private static func noted<Made>(_ options: Options, _ place: String, _ make: () throws -> Made) throws
+    -> Made
   {
     do { return try make() } catch {
       // The failure itself is what the operator must hear of.
@@ -51,7 +52,9 @@ enum BackupCommand: Subcommand {
 
 /// Notes what was done in the audit log. It is done, also where it can't be noted.
 private func note(_ body: () throws -> Void) {
-  do { try body() } catch { writeError("holdfast: It is done, but can't be noted in the audit log: \(error)") }
+  do { try body() } catch {
+    writeError("holdfast: It is done, but can't be noted in the audit log: \(error)")
+  }
 }
 
 extension Backup.Summary {

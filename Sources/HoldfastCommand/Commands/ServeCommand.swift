@@ -71,7 +71,8 @@ enum ServeCommand: Subcommand {
         help: "Lets operators act in the console: FILE has a line for each, a name, a space and a token"),
       .init(
         name: "node", value: "NAME",
-        help: "What the console's charts and audit log call this node; the machine's name and the port unless given"
+        help:
+          "What the console's charts and audit log call this node; the machine's name and the port unless given"
       ),
     ]
     return (own + identity).settings
@@ -127,7 +128,8 @@ enum ServeCommand: Subcommand {
 
   private static func readConsole(_ options: Options, into configuration: inout Configuration) throws {
     if let name = options["node"] {
-      guard (1...64).contains(name.count), name.unicodeScalars.allSatisfy({ $0.isASCII && $0.value > 0x20 }) else {
+      guard (1...64).contains(name.count), name.unicodeScalars.allSatisfy({ $0.isASCII && $0.value > 0x20 })
+      else {
         throw UsageError("--node takes a name of 1 to 64 letters, digits and signs, without spaces.")
       }
       configuration.nodeName = name

@@ -17,7 +17,8 @@ final class PostgresOperators: OperatorTable {
     INSERT INTO holdfast.samples (node, span, at, content) VALUES ($1, $2, $3, $4)
     ON CONFLICT (node, span, at) DO UPDATE SET content = excluded.content
     """
-  private static let dropSamples: PostgresStatement = "DELETE FROM holdfast.samples WHERE span = $1 AND at < $2"
+  private static let dropSamples: PostgresStatement =
+    "DELETE FROM holdfast.samples WHERE span = $1 AND at < $2"
 
   init(_ store: PostgresStore) { self.store = store }
 

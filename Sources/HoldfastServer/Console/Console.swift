@@ -68,7 +68,8 @@ struct Console: Sendable {
       try body(
         ConsoleAnswers(
           reader, limits: api.environment.limits, epoch: api.database.epoch, schema: api.schema, now: now,
-          liveAfter: max(0, now.subtractingReportingOverflow(retention.devices.wholeMilliseconds).partialValue)))
+          liveAfter: max(
+            0, now.subtractingReportingOverflow(retention.devices.wholeMilliseconds).partialValue)))
     }
   }
 

@@ -35,7 +35,8 @@ enum ConsoleAction: Equatable {
     default:
       throw Problem(
         .invalidRequest,
-        "action is revoke with device, reset with device and perhaps zone, or grant or refuse with zone and user.")
+        "action is revoke with device, reset with device and perhaps zone, or grant or refuse with zone and user."
+      )
     }
   }
 
@@ -71,7 +72,8 @@ enum ConsoleAction: Equatable {
       switch administration.operators.store.meaning(of: error) {
       case .full: throw Problem(.storageFull, retryAfter: 30)
       case .unavailable, .transient, .denied:
-        throw Problem(.busy, "Another writer was in the way, and nothing was changed. Try again.", retryAfter: 1)
+        throw Problem(
+          .busy, "Another writer was in the way, and nothing was changed. Try again.", retryAfter: 1)
       case .rule, .other: throw error
       }
     }

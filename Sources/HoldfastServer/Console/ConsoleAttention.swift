@@ -90,8 +90,12 @@ struct DiskFigures {
     guard case .directory(let path) = location else { return nil }
     var figures = statvfs()
     guard statvfs(path, &figures) == 0 else { return nil }
-    free = Int64(clamping: UInt64(figures.f_bavail).multipliedReportingOverflow(by: UInt64(figures.f_frsize)).partialValue)
-    size = Int64(clamping: UInt64(figures.f_blocks).multipliedReportingOverflow(by: UInt64(figures.f_frsize)).partialValue)
+    free = Int64(
+      clamping: UInt64(figures.f_bavail).multipliedReportingOverflow(by: UInt64(figures.f_frsize))
+        .partialValue)
+    size = Int64(
+      clamping: UInt64(figures.f_blocks).multipliedReportingOverflow(by: UInt64(figures.f_frsize))
+        .partialValue)
   }
 
   var json: JSONValue { ["free_bytes": .integer(free), "size_bytes": .integer(size)] }

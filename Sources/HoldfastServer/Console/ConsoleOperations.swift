@@ -10,7 +10,8 @@ extension Administration {
     get throws {
       func json(_ listing: Listing) -> JSONValue {
         [
-          "columns": .array(listing.columns.map { .string($0) }), "count": .integer(Int64(listing.rows.count)),
+          "columns": .array(listing.columns.map { .string($0) }),
+          "count": .integer(Int64(listing.rows.count)),
           "rows": .array(
             listing.rows.prefix(Self.recoverySize).map { .array($0.map { JSONValue.string($0) }) }),
         ]
@@ -39,7 +40,9 @@ extension Administration {
         row("a session that is not used", limits.sessionIdle, "then the user signs in again"),
         row("any session", limits.sessionLifetime, "then the user signs in again"),
         row("conflicts", retention.conflicts, "then they are purged"),
-        row("answers to REST requests with an id", RequestRetention.time / 1000, "then a repeat is a new request"),
+        row(
+          "answers to REST requests with an id", RequestRetention.time / 1000,
+          "then a repeat is a new request"),
         row("ids of query results", KeptResult.life / 1000, "then a page has expired"),
         row("the audit log", AuditEntry.life / 1000, "and \(AuditEntry.countLimit) entries at most"),
         row("samples of minutes", StoredSample.Span.minute.life, "then only the hours are left"),

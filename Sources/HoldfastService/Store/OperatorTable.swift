@@ -29,7 +29,8 @@ package struct AuditEntry: Sendable, Equatable {
   package let detail: String
   package let author: AuditAuthor
 
-  package init(at: Int64, _ action: AuditedAction, _ target: String, _ detail: String, by author: AuditAuthor) {
+  package init(at: Int64, _ action: AuditedAction, _ target: String, _ detail: String, by author: AuditAuthor)
+  {
     (self.at, self.action, self.author) = (at, action, author)
     (self.target, self.detail) = (Self.cut(target), Self.cut(detail))
   }

@@ -9,7 +9,8 @@ import Testing
 /// Who gets into the console, and what can be asked there.
 @Suite("Access to the console") struct ConsoleAccessTests {
   private static let addresses = [
-    "server", "attention", "log", "users", "devices", "devices/x", "zones", "zones/x", "records/x", "conflicts",
+    "server", "attention", "log", "users", "devices", "devices/x", "zones", "zones/x", "records/x",
+    "conflicts",
     "refusals", "recovery", "charts", "audit", "backups", "schema", "retention", "doctor",
   ]
 
@@ -110,7 +111,8 @@ import Testing
       ("refusals?after=1.x", 400), ("refusals?after=99999999999999999999.1", 400), ("users?after=%zz", 400),
       ("records/a%00", 400), ("none", 404), ("devices/none", 404), ("zones/none", 404),
       ("records/a?device=none", 404),
-      ("users/a/b", 404), ("", 404), ("charts?range=year", 400), ("charts?node=other", 200), ("records/none", 200), ("users?search='%20OR%201=1", 200),
+      ("users/a/b", 404), ("", 404), ("charts?range=year", 400), ("charts?node=other", 200),
+      ("records/none", 200), ("users?search='%20OR%201=1", 200),
     ])
   func limits(path: String, status: Int) throws {
     #expect(try ConsoleScene().status(path) == status)

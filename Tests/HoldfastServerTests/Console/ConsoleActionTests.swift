@@ -51,7 +51,9 @@ import Testing
     #expect(try scene.post("actions", revoke(anna.id), as: ConsoleScene.token).status == 403)
     let cookie = try scene.signIn()
     let parts = cookie.split(separator: ".")
-    for forged in ["\(parts[0]).\(parts[1]).ada.\(parts[2])", "\(cookie).ada", "\(parts[0]).\(parts[1]).ada."] {
+    for forged in [
+      "\(parts[0]).\(parts[1]).ada.\(parts[2])", "\(cookie).ada", "\(parts[0]).\(parts[1]).ada.",
+    ] {
       let request = ConsoleScene.request(
         "POST", "api/actions", ConsoleScene.mark + [("Cookie", forged)], body: revoke(anna.id))
       #expect(try scene.respond(request).status == 401, "\(forged)")
@@ -151,7 +153,8 @@ import Testing
     let none = try scene.post("schema", same, as: ConsoleScene.token)
     #expect(try JSONValue(parsing: none.body)["verdict"] == "none")
     let table = "{\"zone\": \"root\", \"columns\": {\"a\": {\"type\": \"text\"}}}"
-    let other = try "{\"holdfast\": 1, \"name\": \"\(TestServer.schema().name)\", \"tables\": {\"x\": \(table)}}"
+    let other = try
+      "{\"holdfast\": 1, \"name\": \"\(TestServer.schema().name)\", \"tables\": {\"x\": \(table)}}"
     #expect(try JSONValue(parsing: scene.post("schema", other).body)["verdict"] == "removes")
     #expect(try scene.post("schema", "{\"holdfast\": 9}").status == 400)
     #expect(try scene.get("schema")["text"]?.stringValue?.isEmpty == false)

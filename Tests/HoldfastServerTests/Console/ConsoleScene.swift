@@ -20,7 +20,8 @@ struct ConsoleScene {
     server = try TestServer()
     let api = try #require(server.inline).api
     console = Console(
-      try ConsoleConfiguration(token: Array(token.utf8), actions: Array("ada \(Self.actor)\n".utf8)), api, log,
+      try ConsoleConfiguration(token: Array(token.utf8), actions: Array("ada \(Self.actor)\n".utf8)), api,
+      log,
       retention: Retention(), location: server.location, node: "node", note: { _ in })
   }
 
