@@ -24,7 +24,8 @@ enum Program {
       InitCommand.self, SchemaCommand.self, ServeCommand.self, SnapshotCommand.self, BackupCommand.self,
       RestoreCommand.self, ImportCommand.self, ZonesCommand.self,
       UsersCommand.self,
-      DevicesCommand.self, TokensCommand.self, ConflictsCommand.self, DoctorCommand.self, PurgeCommand.self,
+      DevicesCommand.self, TokensCommand.self, ConflictsCommand.self, AuditCommand.self, DoctorCommand.self,
+      PurgeCommand.self,
       BenchCommand.self,
     ]
   }

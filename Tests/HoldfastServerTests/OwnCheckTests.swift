@@ -42,6 +42,11 @@ import Testing
       "INSERT INTO @told VALUES ('x', -1)", "INSERT INTO @claims VALUES ('x', -1)",
       "INSERT INTO @push_tokens VALUES (1, '', 't', 'h')",
       "INSERT INTO @push_tokens VALUES (1, 'apns', '', 'h')",
+      "INSERT INTO @audit VALUES ('x', -1, 'revoke', 'a', '', 'ada', 'n', '')",
+      "INSERT INTO @audit VALUES ('x', 1, '', 'a', '', 'ada', 'n', '')",
+      "INSERT INTO @audit VALUES ('x', 1, 'revoke', 'a', '', '', 'n', '')",
+      "INSERT INTO @samples VALUES ('n', 30, 60, '{}')", "INSERT INTO @samples VALUES ('n', 60, 61, '{}')",
+      "INSERT INTO @samples VALUES ('', 60, 60, '{}')",
       "INSERT INTO @refusals VALUES (1, 5, 4, 4, '')", "INSERT INTO @refusals VALUES (1, 1, 2, 3, '')",
     ])
   func refused(statement: String) throws {

@@ -1,26 +1,28 @@
 // The page: the session, and the view that the address names.
 
-import { element } from "./elements.js";
+import { element, visible } from "./elements.js";
 import views from "./views.js";
 
 const [status, view, signIn] = ["#status", "#view", "#sign-in"].map((selector) => document.querySelector(selector));
 const signedInParts = document.querySelectorAll("header nav, header .actions");
-const names = ["server", "log", "users", "devices", "zones", "records", "conflicts", "refusals", "recovery"];
+const names = ["server", "charts", "log", "users", "devices", "zones", "records", "conflicts", "refusals", "recovery", "schema", "retention", "backups", "doctor", "audit"];
+/** The name under which the session acts; null if it only reads, undefined if that is not known. */
+let operator;
 /** Counts the views, so that a late answer does not replace a newer one. */
 let turn = 0;
 
 class SignedOut extends Error {}
 
 function say(text, isError = false) {
-  status.textContent = text;
+  status.textContent = visible(text);
   status.classList.toggle("error", isError);
 }
 
-/** Sends a request to the API. @returns its JSON, or null. */
+/** Sends a request to the API, with the text of a JSON body. @returns its JSON, or null. */
 async function send(method, path, body) {
   const headers = { "Holdfast-Session": "console" };
   if (body) headers["Content-Type"] = "application/json";
-  const answer = await fetch(`api/${path}`, { method, headers, body: body && JSON.stringify(body), cache: "no-store" });
+  const answer = await fetch(`api/${path}`, { method, headers, body, cache: "no-store" });
   const content = answer.status === 204 ? null : await answer.json();
   if (answer.ok) return content;
   const text = content.detail || content.title;
@@ -53,13 +55,31 @@ function showSession(isSignedIn) {
   view.hidden = !isSignedIn;
 }
 
-/** Shows what the address names. @param movesFocus whether the focus goes to the title, as after a link. */
-async function show(movesFocus) {
+const post = (path, body) => send("POST", path, body);
+
+/** Acts. @returns what shows the result, when the dialog is closed. */
+async function act(action) {
+  const { done } = await post("actions", JSON.stringify(action));
+  return () => show(true, done);
+}
+
+/**
+ * Shows what the address names.
+ * @param movesFocus whether the focus goes to the title, as after a link.
+ * @param message what is said of it.
+ */
+async function show(movesFocus, message = "") {
   const mine = ++turn;
-  say("Loading…");
+  if (!message) say("Loading…");
   try {
     const here = place();
-    const [title, content] = await views[here.name](get, { ...here, go });
+    if (operator === undefined) {
+      ({ operator } = await get("session"));
+      document.querySelector("#right").textContent = operator === null ? "Read-only" : `Acting as ${operator}`;
+    }
+    // A view whose content is not final is shown again.
+    const again = () => setTimeout(() => { if (mine === turn) show(false, message); }, 1000);
+    const [title, content] = await views[here.name](get, { ...here, go, post, again, act: operator === null ? null : act, show: (text) => show(false, text) });
     if (mine !== turn) return;
     showSession(true);
     for (const anchor of document.querySelectorAll("nav a")) {
@@ -70,10 +90,11 @@ async function show(movesFocus) {
     const heading = element("h1", { tabindex: -1 }, title);
     view.replaceChildren(heading, ...content.filter(Boolean));
     if (movesFocus) heading.focus();
-    say("");
+    say(message);
   } catch (error) {
     if (mine !== turn) return;
     if (error instanceof SignedOut) {
+      operator = undefined;
       const wasSignedIn = signIn.hidden && view.childElementCount > 0;
       view.replaceChildren();
       showSession(false);
@@ -90,7 +111,8 @@ async function show(movesFocus) {
 signIn.addEventListener("submit", async (event) => {
   event.preventDefault();
   try {
-    await send("POST", "session", { token: signIn.elements.token.value.trim() });
+    await send("POST", "session", JSON.stringify({ token: signIn.elements.token.value.trim() }));
+    operator = undefined;
     signIn.reset();
     show(true);
   } catch (error) {

@@ -1,5 +1,10 @@
 // What the views are made of. Every text comes in as a text node, so nothing of a user becomes markup.
 
+/** A text without the characters that would show another order than is there: each is named in its place. */
+export function visible(text) {
+  return text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (sign) => `‹U+${sign.codePointAt(0).toString(16).toUpperCase()}›`);
+}
+
 /** An element with attributes and children, which are nodes or texts. */
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
@@ -7,7 +12,7 @@ export function element(name, attributes = {}, ...children) {
     if (value === true) made.setAttribute(key, "");
     else if (value !== false && value !== undefined && value !== null) made.setAttribute(key, value);
   }
-  made.append(...children.flat().filter((child) => child !== null && child !== undefined).map((child) => child instanceof Node ? child : String(child)));
+  made.append(...children.flat().filter((child) => child !== null && child !== undefined).map((child) => child instanceof Node ? child : visible(String(child))));
   return made;
 }
 
@@ -47,7 +52,12 @@ export function form(fields, button, submit) {
   return made;
 }
 
-const wording = { behind: "warm", beginning: "warm", resync: "warm", "no access": "danger", unknown: "danger", "signed out": "danger", expired: "danger", deleted: "danger", departed: "warm", open: "warm", warning: "warm", error: "danger" };
+/** A link to the page after this one. */
+export function nextPage(page, ...path) {
+  return page.next ? element("p", {}, element("a", { href: `#/${path.map(encodeURIComponent).join("/")}?after=${encodeURIComponent(page.next)}` }, "Next page")) : null;
+}
+
+const wording = { behind: "warm", beginning: "warm", resync: "warm", "no access": "danger", unknown: "danger", "signed out": "danger", expired: "danger", deleted: "danger", departed: "warm", open: "warm", warning: "warm", error: "danger", "backup failed": "danger", removes: "warm", impossible: "danger" };
 
 /** A state in words; its colour says nothing more. */
 export function state(text) {
@@ -55,7 +65,10 @@ export function state(text) {
 }
 
 export const number = (value) => value === null || value === undefined ? "–" : value.toLocaleString("en");
-export const milliseconds = (value) => value === null ? "–" : `${value < 10 ? value.toFixed(2) : Math.round(value)} ms`;
+export function milliseconds(value) {
+  if (value === null) return "–";
+  return value >= 1000 ? `${(value / 1000).toFixed(1)} s` : `${value === 0 ? 0 : value < 10 ? value.toFixed(2) : Math.round(value)} ms`;
+}
 
 export function bytes(value) {
   const units = ["B", "kB", "MB", "GB", "TB"];

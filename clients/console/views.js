@@ -1,16 +1,14 @@
 // The views: each reads one address of /console/api and gives its title and content.
 
-import { bytes, duration, element, facts, form, link, milliseconds, number, state, table, time } from "./elements.js";
+import { actionButton } from "./actions.js";
+import charts from "./charts.js";
+import { bytes, duration, element, facts, form, link, milliseconds, nextPage, number, state, table, time } from "./elements.js";
+import operations from "./operations.js";
 
 const user = (value) => value ? link(value.name, "users", value.id) : "–";
 const device = (value) => value ? link(value.name, "devices", value.id) : "–";
 const zone = (name) => link(name, "zones", name);
 const record = (id) => link(id, "records", id);
-
-/** A link to the page after this one. */
-function next(page, ...path) {
-  return page.next ? element("p", {}, element("a", { href: `#/${path.map(encodeURIComponent).join("/")}?after=${encodeURIComponent(page.next)}` }, "Next page")) : null;
-}
 
 /** A count of a device's zones; of a device with very many, it is not of all. */
 const atLeast = (row, count) => `${number(count)}${row.complete ? "" : " or more"}`;
@@ -18,18 +16,24 @@ const atLeast = (row, count) => `${number(count)}${row.complete ? "" : " or more
 const search = (name, label, value, go) => form([["search", label, value]], "Search", ({ search }) => go(name, search));
 
 const views = {
+  ...operations,
+  charts,
+
   async server(get) {
-    const server = await get("server");
+    const [server, { items }] = await Promise.all([get("server"), get("attention")]);
     const { process, requests, change_sets: sets } = server;
     const refused = sets.refused.reduce((sum, { count }) => sum + count, 0);
     const memory = process ? [
       ["Uptime", duration(process.uptime_seconds)], ["Memory", bytes(process.resident_bytes)],
       ["Processor time", duration(process.cpu_seconds)], ["Open files", number(process.open_files)],
     ] : [];
+    const disk = server.disk ? [["Free disk space", `${bytes(server.disk.free_bytes)} of ${bytes(server.disk.size_bytes)}`]] : [];
     return ["Server", [
+      items.length === 0 ? element("p", { class: "answer" }, "Nothing needs attention.") : element("section", { class: "answer", id: "attention" },
+        element("h2", {}, "Needs attention"), element("ul", {}, items.map(({ view, text }) => element("li", {}, text, " ", view === "server" ? "" : element("a", { href: `#/${view}` }, `See ${view}`))))),
       facts([
         ["Version", server.version], ["Engine", server.engine], ["Epoch", server.epoch],
-        ["Schema", server.schema.version ? `${server.schema.name}, version ${server.schema.version}` : server.schema.name], ...memory,
+        ["Schema", server.schema.version ? `${server.schema.name}, version ${server.schema.version}` : server.schema.name], ...disk, ...memory,
         ["Event streams", number(server.event_streams)], ["Snapshots", bytes(server.snapshot_bytes)],
         ["Requests", number(requests.count)], ["Failed requests (5xx)", number(requests.failures)],
         ["Applied change sets", number(sets.applied)], ["Refused change sets", number(refused)],
@@ -56,11 +60,14 @@ const views = {
   },
 
   async log(get) {
-    const { lines } = await get("log");
-    return ["Log", [table("The last lines of this node, the newest first", [
+    const { lines, warnings } = await get("log");
+    const listing = (caption, lines) => table(caption, [
       ["Time", (line) => time(line.time)], ["Level", (line) => state(line.level ?? "")], ["Event", (line) => line.event],
       ["Message", ({ time, level, event, message, ...rest }) => message ?? element("pre", {}, Object.entries(rest).map(([key, value]) => `${key}=${value}`).join("  "))],
-    ], lines)]];
+    ], lines);
+    return ["Log", [
+      listing("Warnings and errors of this node, the newest first", warnings), listing("All lines of this node, the newest first", lines),
+    ]];
   },
 
   async users(get, { id, after, go }) {
@@ -72,12 +79,12 @@ const views = {
         ["Devices", (row) => element("a", { href: `#/devices/?search=${encodeURIComponent(row.id)}` }, `${row.devices}, ${row.signed_in} signed in`)],
         ["Last seen", (row) => time(row.last_seen)],
       ], page.users),
-      next(page, "users", ...id ? [id] : []),
+      nextPage(page, "users", ...id ? [id] : []),
     ]];
   },
 
-  async devices(get, { id, search: text, after, go }) {
-    if (id) return views.device(get, id, after);
+  async devices(get, { id, search: text, after, go, act }) {
+    if (id) return views.device(get, id, after, act);
     const page = await get("devices", { search: text, after });
     return ["Devices", [
       form([["search", "Id of a device or user, or a name's beginning", text]], "Search",
@@ -94,7 +101,7 @@ const views = {
     ]];
   },
 
-  async device(get, id, after) {
+  async device(get, id, after, act) {
     const shown = await get(`devices/${encodeURIComponent(id)}`, { after });
     return [`Device ${shown.name}`, [
       shown.note ? element("p", { class: "answer" }, shown.note) : null,
@@ -102,12 +109,19 @@ const views = {
         ["Id", element("span", { class: "id" }, shown.id)], ["User", user(shown.user)], ["Session", state(shown.session)], ["Last seen", time(shown.last_seen)],
         ["App", shown.app || null], ["Operations", number(shown.operations)], ["Number in the log", number(shown.number)],
       ]),
+      act && element("p", { class: "actions" },
+        shown.session === "signed out" ? null : actionButton("Sign out", `${shown.name} of ${shown.user.name} is signed out. It keeps its unsent edits until its user signs in on it again.`,
+          () => act({ action: "revoke", device: id })),
+        actionButton("Resync", `${shown.name} of ${shown.user.name} fetches all its zones again with its next sync. Its unsent edits stay.`,
+          () => act({ action: "reset", device: id }))),
       table("Zones of the device and its user", [
         ["Zone", (row) => zone(row.zone)], ["Role", (row) => row.role ?? "–"], ["State", (row) => state(row.state)],
         ["Has up to", (row) => number(row.acked), true], ["Zone's seq", (row) => number(row.seq), true],
         ["Why", (row) => row.reason],
+        ...act ? [["Action", (row) => actionButton("Resync zone", `${shown.name} of ${shown.user.name} fetches the zone ${row.zone} again with its next sync. Its unsent edits stay.`,
+          () => act({ action: "reset", device: id, zone: row.zone }))]] : [],
       ], shown.zones),
-      next(shown, "devices", id),
+      nextPage(shown, "devices", id),
       refusals(shown.refusals, false),
       element("p", {}, element("a", { href: `#/records/?device=${encodeURIComponent(id)}` }, "Why does this device not show a record?")),
     ]];
@@ -138,7 +152,7 @@ const views = {
         ["User", (row) => user(row.user)], ["Role", (row) => row.role],
         ["Devices", (row) => element("a", { href: `#/devices/?search=${encodeURIComponent(row.user.id)}` }, "show")],
       ], shown.members),
-      next(shown, "zones", id),
+      nextPage(shown, "zones", id),
       element("p", { class: "answer" }, shown.held_by
         ? [device(shown.held_by), " of ", user(shown.held_by.user), ` keeps the zone's tombstones after seq ${shown.held_by.acked}: it may still need them.`]
         : "No device keeps tombstones of the zone."),
@@ -172,26 +186,32 @@ const views = {
 
   async conflicts(get, { after }) {
     const page = await get("conflicts", { after });
-    return ["Conflicts", [conflicts(page.conflicts), next(page, "conflicts")]];
+    return ["Conflicts", [conflicts(page.conflicts), nextPage(page, "conflicts")]];
   },
 
-  async recovery(get) {
+  async recovery(get, { act }) {
     const found = await get("recovery");
-    const listing = (caption, { columns, rows, count }) => [
-      table(caption, columns.map((name, index) => [name, (row) => row[index]]), rows),
+    const [zoneOf, userOf, stateOf] = ["zone", "user", "state"].map((name) => (row) => row[found.claims.columns.indexOf(name)]);
+    const decide = (row) => stateOf(row) === "granted" ? "" : element("p", { class: "actions" },
+      actionButton("Grant", `${userOf(row)} becomes the owner of the zone ${zoneOf(row)}, and the user's devices upload it. This cannot be taken back.`,
+        () => act({ action: "grant", zone: zoneOf(row), user: userOf(row) })),
+      stateOf(row) === "refused" ? null : actionButton("Refuse", `The devices of ${userOf(row)} drop the zone ${zoneOf(row)}. Records that the user could write go to quarantine on them.`,
+        () => act({ action: "refuse", zone: zoneOf(row), user: userOf(row) })));
+    const listing = (caption, { columns, rows, count }, more = []) => [
+      table(caption, [...columns.map((name, index) => [name, (row) => row[index]]), ...more], rows),
       count > rows.length ? element("p", { class: "quiet" }, `${number(count - rows.length)} more: holdfast restore --report prints all.`) : null,
     ];
     return ["Recovery", [
       element("p", { class: "quiet" }, "After a restore of the database devices upload what it lacks. An operator decides claims by ",
         element("code", {}, "holdfast restore --grant"), " or ", element("code", {}, "--refuse"), "."),
-      ...listing("Recovery claims of zones that the database does not know", found.claims),
+      ...listing("Recovery claims of zones that the database does not know", found.claims, act ? [["Action", decide]] : []),
       ...listing("Zones of which devices have seen more than the database has", found.missing),
     ]];
   },
 
   async refusals(get, { after }) {
     const page = await get("refusals", { after });
-    return ["Refusals", [refusals(page.refusals, true), next(page, "refusals")]];
+    return ["Refusals", [refusals(page.refusals, true), nextPage(page, "refusals")]];
   },
 };
 

@@ -41,6 +41,24 @@ enum ConflictsCommand: Subcommand {
   }
 }
 
+/// `holdfast audit`: lists the actions of operators.
+enum AuditCommand: Subcommand {
+  static let form = CommandForm(
+    name: "audit", summary: "Lists what operators did, at the command line and in the console, newest first.",
+    options: .database + [
+      .init(name: "limit", value: "COUNT", help: "How many at the most; 100 unless given")
+    ],
+    notes: "docs/CONSOLE.md says which actions are in it, and how long they are kept.")
+
+  static func run(_ options: Options) throws -> Int32 {
+    guard let limit = Int(options["limit"] ?? "100"), (1...1_000_000).contains(limit) else {
+      throw UsageError("--limit takes a number from 1 to 1000000.")
+    }
+    Output.shared.table(try Administration(options.location).audit(limit: limit))
+    return 0
+  }
+}
+
 /// `holdfast doctor`: checks the database.
 enum DoctorCommand: Subcommand {
   static let form = CommandForm(

@@ -20,12 +20,18 @@ enum BackupCommand: Subcommand {
   static func run(_ options: Options) throws -> Int32 {
     switch (options.arguments.first, options["folder"], options.has("verify")) {
     case (let path?, nil, true): show(try Backup.verify(path), "\(path) is whole", path)
-    case (let path?, nil, false): show(try Backup(options.location).write(to: path), path, path)
+    case (let path?, nil, false):
+      let summary = try noted(options, path) { try Backup(options.location).write(to: path) }
+      note { try Administration(options.location).noteBackup(path, detail: "\(summary.text) Not verified.") }
+      show(summary, path, path)
     case (nil, let folder?, false):
       guard let count = Int(options["keep"] ?? "14"), (1...100_000).contains(count) else {
         throw UsageError("--keep takes a number from 1 to 100000.")
       }
-      let (file, summary, removed) = try BackupFolder(folder).add(Backup(options.location), keeping: count)
+      let (file, summary, removed) = try noted(options, folder) {
+        try BackupFolder(folder).add(Backup(options.location), keeping: count)
+      }
+      note { try Administration(options.location).noteBackup(file, detail: "\(summary.text) Verified.") }
       show(summary, file, file)
       Output.shared.set("removed", .array(removed.map { .string($0) }))
       for old in removed { print("\(old) was removed.") }
@@ -38,6 +44,24 @@ enum BackupCommand: Subcommand {
     print("\(subject): \(summary.text)")
     Output.shared.set("file", .string(file))
     summary.setMembers()
+  }
+
+  /// Makes a backup, and notes its failure in the audit log.
+  private static func noted<Made>(_ options: Options, _ place: String, _ make: () throws -> Made) throws
+    -> Made
+  {
+    do { return try make() } catch {
+      // The failure itself is what the operator must hear of.
+      try? Administration(options.location).noteBackup(place, failure: "\(error)")
+      throw error
+    }
+  }
+}
+
+/// Notes what was done in the audit log. It is done, also where it can't be noted.
+private func note(_ body: () throws -> Void) {
+  do { try body() } catch {
+    writeError("holdfast: It is done, but can't be noted in the audit log: \(error)")
   }
 }
 
@@ -78,10 +102,12 @@ enum RestoreCommand: Subcommand {
     case (nil, 1):
       let summary = try Restore(options.location).run(
         options.arguments[0], replacing: options.has("replace"))
+      note { try Administration(options.location).noteRestore(options.arguments[0]) }
       print("Restored \(summary.text)")
       summary.setMembers()
     case ("begin-epoch", 0):
       try Restore(options.location).beginEpoch()
+      note { try Administration(options.location).noteRestore(nil) }
       print("A new epoch has begun.")
     case ("report", 0):
       let administration = try Administration(options.location)

@@ -69,6 +69,14 @@ enum ServeCommand: Subcommand {
       .init(
         name: "console", value: "FILE",
         help: "Serves the operators' console at /console/ to holders of the token in FILE: 32 bytes or more"),
+      .init(
+        name: "console-actions", value: "FILE",
+        help: "Lets operators act in the console: FILE has a line for each, a name, a space and a token"),
+      .init(
+        name: "node", value: "NAME",
+        help:
+          "What the console's charts and audit log call this node; the machine's name and the port unless given"
+      ),
     ]
     return (own + identity).settings
   }
@@ -122,8 +130,24 @@ enum ServeCommand: Subcommand {
       let (host, port) = try endpoint(text, "metrics")
       configuration.metrics = MetricsAddress(host: host, port: port)
     }
-    configuration.console = try options["console"].map { try ConsoleConfiguration(token: readKey($0)) }
+    try readConsole(options, into: &configuration)
     return configuration
+  }
+
+  private static func readConsole(_ options: Options, into configuration: inout Configuration) throws {
+    if let name = options["node"] {
+      guard (1...64).contains(name.count), name.unicodeScalars.allSatisfy({ $0.isASCII && $0.value > 0x20 })
+      else {
+        throw UsageError("--node takes a name of 1 to 64 letters, digits and signs, without spaces.")
+      }
+      configuration.nodeName = name
+    }
+    guard let path = options["console"] else {
+      if options.has("console-actions") { throw UsageError("--console-actions goes with --console.") }
+      return
+    }
+    configuration.console = try ConsoleConfiguration(
+      token: readKey(path), actions: options["console-actions"].map { try readFile($0) })
   }
 
   /// A secret in a file, without the line break at its end.

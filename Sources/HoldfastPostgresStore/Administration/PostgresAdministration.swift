@@ -54,6 +54,11 @@ package class PostgresAdministration: StoreAdministration {
     ).count
   }
 
+  package func interruption() throws -> @Sendable () -> Void {
+    let canceller = try postgres.connection.canceller
+    return { _ = canceller.cancel() }
+  }
+
   package func tokens() throws -> [[String]] {
     try rows(
       """

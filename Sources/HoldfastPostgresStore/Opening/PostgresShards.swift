@@ -25,6 +25,7 @@ package enum PostgresShards {
     ("holdfast.recovered_records", .by("zone")), ("holdfast.claimed_seqs", .by("zone")),
     ("holdfast.departures", .by("zone")), ("holdfast.blocks", .everywhere),
     ("holdfast.keys", .everywhere), ("holdfast.zone_claims", .by("zone")),
+    ("holdfast.audit", .everywhere), ("holdfast.samples", .everywhere),
   ]
 
   /// The statements that distribute Holdfast's own tables.

@@ -41,6 +41,11 @@ final class PostgresConsoleReader: ConsoleReader {
       try rows(Self.conflicts, PostgresParameters(before, Int64(limit)))
     case .conflictsOfRecord(let record, let limit):
       try rows(Self.conflictsOfRecord, PostgresParameters(record, Int64(limit)))
+    case .audit(let before, let action, let limit):
+      try rows(Self.audit, PostgresParameters(before, action, Int64(limit)))
+    case .samples(let node, let span, let from, let limit):
+      try rows(Self.samples, PostgresParameters(node, span.rawValue, from, Int64(limit)))
+    case .sampledNodes(let limit): try rows(Self.sampledNodes, PostgresParameters(Int64(limit)))
     }
   }
 
@@ -93,6 +98,16 @@ extension PostgresConsoleReader {
     """
   private static let conflicts = conflicts("$1::text IS NULL OR id < $1", "$2")
   private static let conflictsOfRecord = conflicts("record_id = $1", "$2")
+
+  private static let audit: PostgresStatement = """
+    SELECT id, at::text, action, target, detail, operator, node, address FROM holdfast.audit
+    WHERE ($1::text IS NULL OR id < $1) AND starts_with(action, $2) ORDER BY id DESC LIMIT $3
+    """
+  private static let samples: PostgresStatement = """
+    SELECT at::text, content FROM holdfast.samples WHERE node = $1 AND span = $2 AND at >= $3 ORDER BY at LIMIT $4
+    """
+  private static let sampledNodes: PostgresStatement =
+    "SELECT DISTINCT node FROM holdfast.samples ORDER BY node LIMIT $1"
 
   private static func accounts(_ rest: String) -> PostgresStatement {
     PostgresStatement(

@@ -12,7 +12,7 @@ extension PostgresTables {
   package static func own(isDistributed: Bool) -> String {
     [
       basics, accounts, devices(isDistributed), isDistributed ? shards : newID, requests, results, sharing,
-      restoring,
+      restoring, operators,
     ].joined(separator: "\n") + "\n"
   }
 
@@ -45,6 +45,25 @@ extension PostgresTables {
     );
     CREATE INDEX records_gone ON holdfast.records (zone, seq) WHERE state > 0;
     CREATE TABLE holdfast.notified (zone text COLLATE "C" PRIMARY KEY, seq bigint NOT NULL CHECK (seq >= 0));
+    """
+
+  /// The audit log, and the samples of the console's charts.
+  private static let operators = """
+    CREATE TABLE holdfast.audit (
+      id text COLLATE "C" PRIMARY KEY, at bigint NOT NULL, action text NOT NULL, target text NOT NULL, detail text NOT NULL,
+      operator text NOT NULL, node text NOT NULL, address text NOT NULL,
+      CHECK (
+        at >= 0 AND action <> '' AND operator <> '' AND length(action) <= \(AuditEntry.textLimit) AND length(target) <= \(AuditEntry.textLimit)
+        AND length(detail) <= \(AuditEntry.textLimit) AND length(operator) <= \(AuditEntry.textLimit)
+        AND length(node) <= \(AuditEntry.textLimit) AND length(address) <= \(AuditEntry.textLimit))
+    );
+    CREATE INDEX audit_of_time ON holdfast.audit (at);
+    CREATE TABLE holdfast.samples (
+      node text COLLATE "C" NOT NULL, span bigint NOT NULL, at bigint NOT NULL, content text NOT NULL,
+      PRIMARY KEY (node, span, at),
+      CHECK (node <> '' AND span IN (60, 3600) AND at >= 0 AND at % span = 0 AND length(content) <= 4096)
+    );
+    CREATE INDEX samples_of_time ON holdfast.samples (span, at);
     """
 
   /// The replacements of keys in the form for shards.

@@ -25,6 +25,7 @@ package final class PostgresStore: StoreWriter {
   package private(set) lazy var purging: any PurgeTable = PostgresPurgeTable(self)
   package private(set) lazy var invitations: any InvitationTable = PostgresInvitations(self)
   package private(set) lazy var recovery: any RecoveryTable = PostgresRecovery(self)
+  package private(set) lazy var operators: any OperatorTable = PostgresOperators(self)
   private(set) lazy var accountTable = PostgresAccounts(self)
   package var accounts: any AccountTable { accountTable }
   /// Reads and writes the tables in the database's layout.

@@ -50,6 +50,10 @@ final class SQLiteAdministration: StoreAdministration {
     return connection.changes
   }
 
+  func interruption() -> @Sendable () -> Void {
+    { [interrupter = connection.interrupter] in interrupter.interrupt() }
+  }
+
   func tokens() throws -> [[String]] {
     try rows(
       """

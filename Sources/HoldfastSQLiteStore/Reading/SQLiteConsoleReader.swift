@@ -81,6 +81,18 @@ final class SQLiteConsoleReader: ConsoleReader {
         ?? rows("\(Self.conflicts) ORDER BY id DESC LIMIT ?1", limit)
     case .conflictsOfRecord(let record, let limit):
       try rows("\(Self.conflicts) WHERE record_id = ?1 ORDER BY id DESC LIMIT ?2", record, limit)
+    case .audit(let before, let action, let limit):
+      try rows(
+        """
+        SELECT id, at, action, target, detail, operator, node, address FROM holdfast_audit
+        WHERE (?1 = '' OR id < ?1) AND substr(action, 1, length(?2)) = ?2 ORDER BY id DESC LIMIT ?3
+        """, before ?? "", action, limit)
+    case .samples(let node, let span, let from, let limit):
+      try rows(
+        "SELECT at, content FROM holdfast_samples WHERE node = ?1 AND span = ?2 AND at >= ?3 ORDER BY at LIMIT ?4",
+        node, span.rawValue, from, limit)
+    case .sampledNodes(let limit):
+      try rows("SELECT DISTINCT node FROM holdfast_samples ORDER BY node LIMIT ?1", limit)
     }
   }
 

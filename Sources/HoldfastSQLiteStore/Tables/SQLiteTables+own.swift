@@ -3,8 +3,27 @@ import HoldfastService
 
 extension SQLiteTables {
   /// Holdfast's own tables.
-  package static let own = [basics, accounts, devices, requests, results, sharing, restoring].joined(
-    separator: "\n")
+  package static let own = [basics, accounts, devices, requests, results, sharing, restoring, operators]
+    .joined(separator: "\n")
+
+  /// The audit log, and the samples of the console's charts.
+  private static let operators = """
+    CREATE TABLE holdfast_audit (
+      id TEXT PRIMARY KEY, at INTEGER NOT NULL, action TEXT NOT NULL, target TEXT NOT NULL, detail TEXT NOT NULL,
+      operator TEXT NOT NULL, node TEXT NOT NULL, address TEXT NOT NULL,
+      CHECK (
+        at >= 0 AND action <> '' AND operator <> '' AND length(action) <= \(AuditEntry.textLimit) AND length(target) <= \(AuditEntry.textLimit)
+        AND length(detail) <= \(AuditEntry.textLimit) AND length(operator) <= \(AuditEntry.textLimit)
+        AND length(node) <= \(AuditEntry.textLimit) AND length(address) <= \(AuditEntry.textLimit))
+    ) WITHOUT ROWID;
+    CREATE INDEX holdfast_audit_of_time ON holdfast_audit (at);
+    CREATE TABLE holdfast_samples (
+      node TEXT NOT NULL, span INTEGER NOT NULL, at INTEGER NOT NULL, content TEXT NOT NULL,
+      PRIMARY KEY (node, span, at),
+      CHECK (node <> '' AND span IN (60, 3600) AND at >= 0 AND at % span = 0 AND length(content) <= 4096)
+    ) WITHOUT ROWID;
+    CREATE INDEX holdfast_samples_of_time ON holdfast_samples (span, at);
+    """
 
   private static let basics = """
     CREATE TABLE holdfast_meta (

@@ -13,6 +13,7 @@ final class SQLiteStore: StoreWriter {
   let purging: any PurgeTable
   let invitations: any InvitationTable
   let recovery: any RecoveryTable
+  let operators: any OperatorTable
   /// The writing connection.
   let connection: SQLiteConnection
   let isAlone = true
@@ -71,6 +72,7 @@ final class SQLiteStore: StoreWriter {
     purging = SQLitePurge(on: connection)
     invitations = SQLiteInvitations(on: connection)
     recovery = SQLiteRecovery(on: connection)
+    operators = SQLiteOperators(on: connection)
     consentTable = SQLiteConsents(schema, on: connection)
     begin = try connection.statement("BEGIN IMMEDIATE")
     end = try connection.statement("COMMIT")

@@ -11,6 +11,9 @@ public enum DeviceSelection: Sendable, Equatable {
 }
 
 extension Administration {
+  /// The number of devices that one transaction resets.
+  private static let resetSize = 500
+
   /// Lists all devices, with the zones and changes that each still lacks.
   public func devices() throws -> Listing {
     let lags = TextMap(
@@ -56,7 +59,17 @@ extension Administration {
     } else {
       chosen = devices
     }
-    return try chosen.reduce(0) { try $0 + operators.reset($1, zone: zone) }
+    // Writers run between the parts.
+    return try stride(from: 0, to: chosen.count, by: Self.resetSize).reduce(0) { sum, first in
+      try change(.reset) { _, _, audited in
+        let part = chosen[first..<min(first + Self.resetSize, chosen.count)]
+        let count = try part.reduce(0) { try $0 + operators.reset($1, zone: zone) }
+        let target = chosen.count == 1 ? chosen[0] : user ?? "all devices"
+        let scope = zone.map { "zone \($0)" } ?? "all zones"
+        audited = Audited(target: target, detail: "\(scope); \(count) to fetch again")
+        return sum + count
+      }
+    }
   }
 }
 

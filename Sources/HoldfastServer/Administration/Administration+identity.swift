@@ -34,12 +34,13 @@ extension Administration {
     }
     let scope = TokenScope(role: role, tables: tables.map { TextSet($0) }, zones: zones.map { TextSet($0) })
     let token = makeToken(random: environment.random)
-    try change { work, now in
+    try change(.token) { work, now, audited in
       let accounts = work.store.accounts
       if try accounts.id(ofName: name) != nil {
         throw ServerError(.refused, "The name \(name) is taken: choose another.")
       }
       let user = work.stores.newID(at: now)
+      audited = Audited(target: user, detail: role.rawValue)
       try accounts.add(user, name: name, password: "", at: now)
       try work.store.devices.add(
         NewDevice(
@@ -58,7 +59,8 @@ extension Administration {
       throw ServerError(
         .notFound, "There is no device \(id). `holdfast devices` and `holdfast tokens` list them.")
     }
-    try change { work, now in
+    try change(.revoke) { work, _, audited in
+      audited.target = id
       for device in try work.store.devices.devices(of: user) where device.id == id {
         try Accounts(work).revoke(device.number)
       }
@@ -76,7 +78,7 @@ extension Administration {
     guard let hash = environment.passwords.hash(password) else {
       throw ServerError(.unreachable, "There is not enough memory to hash a password.")
     }
-    try change { work, now in
+    try change(.password) { work, _, audited in
       let accounts = work.store.accounts
       guard let user = try accounts.id(ofName: name) else {
         throw ServerError(.notFound, "There is no user \(name). `holdfast users` lists them.")
@@ -84,27 +86,9 @@ extension Administration {
       if try accounts.account(user)?.password.isEmpty ?? true {
         throw ServerError(.refused, "\(name) has no password: it is a program, or of an identity provider.")
       }
+      audited.target = user
       try accounts.setPassword(hash, of: user)
       try Accounts(work).revokeOthers(of: user, but: nil)
-    }
-  }
-
-  /// Writes in one transaction, and notifies running servers.
-  func change<Result>(
-    _ footprint: Footprint = Footprint(), _ body: (UnitOfWork, Stamp) throws -> Result
-  ) throws -> Result {
-    let store = operators.store
-    let work = UnitOfWork(
-      store, schema, rules: Rules(), clock: try ServiceClock(of: store, environment),
-      environment: environment, log: { _ in })
-    let now = try work.begin([footprint], isCareful: true).now
-    do {
-      let result = try body(work, now)
-      try work.commit(at: now)
-      return result
-    } catch {
-      store.rollBack()
-      throw error
     }
   }
 }

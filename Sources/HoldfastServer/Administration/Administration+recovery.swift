@@ -28,7 +28,7 @@ extension Administration {
   ///
   /// - Throws: `ServerError`: `notFound` if there is no such user or claim; `refused` if the zone exists.
   public func grantRecovery(of zone: String, toUser name: String) throws {
-    try decide(zone, name) { work, claim, now in
+    try decide(.grant, zone, name) { work, claim, now in
       guard try !work.stores.ledger.exists(zone) else {
         throw ServerError(
           .refused, "The zone \(zone) is there by now. `holdfast zones grant` makes \(name) a member of it.")
@@ -43,7 +43,7 @@ extension Administration {
   ///
   /// - Throws: `ServerError`: `notFound` if there is no such user or claim; `refused` if it was granted before.
   public func refuseRecovery(of zone: String, toUser name: String) throws {
-    try decide(zone, name) { work, claim, now in
+    try decide(.refuse, zone, name) { work, claim, now in
       if claim.state == .granted {
         throw ServerError(
           .refused, "\(name) has recovered the zone \(zone) already. `holdfast zones` lists it.")
@@ -53,9 +53,10 @@ extension Administration {
   }
 
   private func decide(
-    _ zone: String, _ name: String, _ decision: (UnitOfWork, inout ZoneClaim, Stamp) throws -> Void
+    _ action: AuditedAction, _ zone: String, _ name: String,
+    _ decision: (UnitOfWork, inout ZoneClaim, Stamp) throws -> Void
   ) throws {
-    try change(Footprint(zones: [zone])) { work, now in
+    try change(action, Footprint(zones: [zone])) { work, now, audited in
       let store = work.store
       guard let user = try store.accounts.id(ofName: name) else {
         throw ServerError(.notFound, "There is no user \(name). `holdfast users` lists them.")
@@ -64,6 +65,7 @@ extension Administration {
         throw ServerError(
           .notFound, "\(name) has not claimed the zone \(zone). `holdfast restore --report` lists claims.")
       }
+      audited = Audited(target: zone, detail: claim.user)
       try decision(work, &claim, now)
       try store.recovery.put(claim)
     }

@@ -16,6 +16,8 @@ public final class Administration {
   let schema: SyncSchema
   let environment: ServerEnvironment
   let operators: any StoreAdministration
+  /// Who acts, for the audit log.
+  let author: AuditAuthor
   private let location: DatabaseLocation
 
   /// Opens the database of a server.
@@ -26,14 +28,18 @@ public final class Administration {
   }
 
   /// Takes the open database of a server.
+  ///
+  /// - Parameter author: who acts; nil for the person at the command line.
   package init(
-    _ database: any ServerDatabase, _ location: DatabaseLocation, environment: ServerEnvironment = .system
+    _ database: any ServerDatabase, _ location: DatabaseLocation, environment: ServerEnvironment = .system,
+    author: AuditAuthor? = nil
   ) throws {
     self.database = database
     operators = try database.administration()
     schema = database.schema
     self.environment = environment
     self.location = location
+    self.author = author ?? .commandLine
   }
 
   /// Lists all zones, with the number of their members and records.
@@ -67,6 +73,11 @@ public final class Administration {
   /// - Returns: one line for each suspicion.
   public func doubts() throws -> [Finding] { try operators.doubts() }
 
+  /// Why the clock is not believed; nil if it is.
+  var clockWarning: String? {
+    get throws { try operators.store.purging.time().flatMap { TimeStep(time: $0, wentBack: false).warning } }
+  }
+
   /// Checks the consistency of the whole database.
   ///
   /// - Returns: one line for each finding; empty if there are none.
@@ -79,9 +90,7 @@ public final class Administration {
           "the database is not the one that was served last. \(reason) The next start of a server begins a new epoch."
         )
     }
-    let clock = try operators.store.purging.time().flatMap {
-      TimeStep(time: $0, wentBack: false).warning.map { Finding(.clock, $0) }
-    }
+    let clock = try clockWarning.map { Finding(.clock, $0) }
     return try operators.doctor() + operators.wrongAccess().map(\.finding)
       + [wentBack, clock].compactMap { $0 }
   }
@@ -91,7 +100,8 @@ public final class Administration {
   /// - Throws: `ServerError.notFound` if there is no such zone or user; `refused` if the zone would lose its last owner.
   public func grant(zone: String, name: String, role: Role) throws {
     try write(to: zone) { stores, now in
-      try grant(zone: zone, name: name, role: role, on: stores, at: now)
+      let user = try grant(zone: zone, name: name, role: role, on: stores, at: now)
+      try note(.member, Audited(target: zone, detail: "\(role.rawValue): \(user)"), stores, now)
     }
   }
 
@@ -111,7 +121,10 @@ public final class Administration {
     }
   }
 
-  private func grant(zone: String, name: String, role: Role, on stores: RecordStores, at now: Stamp) throws {
+  /// - Returns: the user's id.
+  private func grant(
+    zone: String, name: String, role: Role, on stores: RecordStores, at now: Stamp
+  ) throws -> String {
     guard try stores.ledger.exists(zone) else {
       throw ServerError(.notFound, "There is no zone \(zone). `holdfast zones` lists them.")
     }
@@ -123,11 +136,13 @@ public final class Administration {
       let member = try stores.tables[stores.members].record(id)
     else {
       try stores.addMember(user, named: name, role: role, to: zone, by: author)
-      return try stores.followGroups(of: zone, user)
+      try stores.followGroups(of: zone, user)
+      return user
     }
     do { try stores.setRole(role, of: member, by: author) } catch let problem as Problem {
       throw ServerError(.refused, problem.description)
     }
+    return user
   }
 }
 
@@ -185,10 +200,11 @@ extension Administration {
   public func erase(
     _ name: String, pause: @escaping (Duration) -> Void = { _ in }
   ) throws -> (id: String, isDone: Bool) {
-    let user = try change { work, _ in
+    let user = try change(.erase) { work, _, audited in
       guard let user = try work.store.accounts.id(ofName: name) else {
         throw ServerError(.notFound, "There is no user \(name). `holdfast users` lists them.")
       }
+      audited.target = user
       try Erasing(work).beginErasure(of: user)
       return user
     }

@@ -2,44 +2,75 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastService
 
-/// The operators' console at `/console/`: its page, its sessions and its addresses. It only reads. docs/CONSOLE.md.
+/// The operators' console at `/console/`: its page, its sessions and its addresses. docs/CONSOLE.md.
 struct Console: Sendable {
   /// The rows of a page.
   static let pageSize = 50
-  /// The rows of each listing of a recovery.
-  private static let recoverySize = 200
-  /// The maximum size of a request's body in bytes: a token.
+  /// The maximum size of a request's body in bytes: a token, or an action.
   static let bodyLimit = 4096
+  /// The maximum size of a schema to compare.
+  static let schemaLimit = 1 << 20
   /// The maximum length of a name or an id in a request, in bytes.
-  private static let textLimit = 256
+  static let textLimit = 256
   /// The name that wrong tokens are counted for. No user has it.
   private static let guessName = "\u{0}console"
 
-  private let api: API
+  let api: API
+  /// The name of this node, for charts and the audit log.
+  let node: String
+  let samples = SampleRing()
+  let doctor: ConsoleDoctor
   private let session: ConsoleSession
   private let log: LogRing
-  /// How long an unseen device is live.
-  private let deviceLife: Int64
+  private let retention: Retention
   private let location: DatabaseLocation
   private let note: @Sendable (String) -> Void
 
   /// - Parameters:
   ///   - log: the last lines of the log.
-  ///   - deviceLife: how long an unseen device is live.
+  ///   - retention: how long what is kept, and an unseen device is live.
   ///   - location: the location of the database.
-  ///   - note: logs a sign-in, or a wrong token.
+  ///   - node: the name of this node.
+  ///   - note: logs a sign-in, a wrong token or an action.
   init(
-    _ configuration: ConsoleConfiguration, _ api: API, _ log: LogRing, deviceLife: Duration,
-    location: DatabaseLocation, note: @escaping @Sendable (String) -> Void
+    _ configuration: ConsoleConfiguration, _ api: API, _ log: LogRing, retention: Retention,
+    location: DatabaseLocation, node: String, note: @escaping @Sendable (String) -> Void
   ) {
-    (self.api, self.log, self.note) = (api, log, note)
-    (self.deviceLife, self.location) = (deviceLife.wholeMilliseconds, location)
-    session = ConsoleSession(key: configuration.hash)
+    (self.api, self.log, self.note, self.node) = (api, log, note, node)
+    (self.retention, self.location) = (retention, location)
+    session = ConsoleSession(configuration)
+    doctor = ConsoleDoctor(
+      open: { try Administration(api.database, location, environment: api.environment) },
+      now: api.environment.now)
   }
 
   /// Whether a request is for the console.
   static func takes(_ request: HTTPRequest) -> Bool {
     request.path == "/console" || request.path.hasPrefix("/console/")
+  }
+
+  /// Whether a text may be a name or an id.
+  static func isText(_ text: String) -> Bool { text.utf8.count <= textLimit && !text.utf8.contains(0) }
+
+  /// The time in milliseconds since 1970.
+  var now: Int64 { api.environment.now() }
+
+  /// The maximum size of a request's body: more only for who is signed in.
+  func bodyLimit(of head: HTTPRequest) -> Int {
+    let isSchema = head.path == "/console/api/schema" && (try? session.check(head, at: now)) != nil
+    return isSchema ? Self.schemaLimit : Self.bodyLimit
+  }
+
+  /// Reads the database as of one moment.
+  func read<Result>(_ body: (ConsoleAnswers) throws -> Result) throws -> Result {
+    let now = api.clock.trusted.now()
+    return try api.database.readConsole { reader in
+      try body(
+        ConsoleAnswers(
+          reader, limits: api.environment.limits, epoch: api.database.epoch, schema: api.schema, now: now,
+          liveAfter: max(
+            0, now.subtractingReportingOverflow(retention.devices.wholeMilliseconds).partialValue)))
+    }
   }
 
   /// Decides the next step of a request.
@@ -52,9 +83,22 @@ struct Console: Sendable {
           HTTPResponse(status: 308, headers: [("Location", "/console/"), ("Cache-Control", "no-cache")]))
       }
       guard parts[1] == "api" else { return .answer(file(parts.dropFirst(), request)) }
-      return try answer(Array(parts.dropFirst(2)), request, server)
+      let address = Array(parts.dropFirst(2))
+      if address == ["session"] { return try changeSession(request) }
+      let methods = Self.methods[address.joined(separator: "/")] ?? ["GET"]
+      guard methods.contains(request.method) else {
+        return .answer(.problem(Problem(.methodNotAllowed), allow: methods.joined(separator: ", ")))
+      }
+      let right = try session.check(request, at: now)
+      if request.method == "POST" { return try post(address, request, right) }
+      return try answer(address, request, server)
     } catch { return .problem(api.problem(of: error)) }
   }
+
+  /// The methods of the addresses that are not only read.
+  private static let methods = TextMap([
+    ("actions", ["POST"]), ("doctor", ["GET", "POST"]), ("schema", ["GET", "POST"]),
+  ])
 
   private func file(_ parts: ArraySlice<String>, _ request: HTTPRequest) -> HTTPResponse {
     let path = parts.joined(separator: "/")
@@ -67,109 +111,102 @@ struct Console: Sendable {
     return Preconditions(request).checked(file)
   }
 
+  // MARK: Reading
+
   private func answer(
     _ parts: [String], _ request: HTTPRequest, _ server: @escaping @Sendable () -> ConsoleServer
   ) throws -> Step {
-    if parts == ["session"] { return try changeSession(request) }
-    guard request.method == "GET" else {
-      return .answer(.problem(Problem(.methodNotAllowed), allow: "GET"))
-    }
-    try session.check(request, at: api.environment.now())
     let parameters = try QueryParameters(request)
-    for text in parts + parameters.items.map(\.value)
-    where text.utf8.count > Self.textLimit || text.utf8.contains(0) {
+    for text in parts + parameters.items.map(\.value) where !Self.isText(text) {
       throw Problem(.invalidRequest, "A name or id has at most \(Self.textLimit) bytes, and no U+0000.")
     }
-    let query = try read(parts, parameters)
-    if parts == ["log"] { return .answer(.json(lines.bytes)) }
-    return .read { [self] in
-      do {
-        if parts == ["recovery"] { return .answer(.json(try recovery().bytes)) }
-        guard let query else {
-          return .answer(.json(server().json(api.database, at: api.environment.now()).bytes))
-        }
-        let now = api.clock.trusted.now()
-        let answer = try api.database.readConsole { reader in
-          try query(
-            ConsoleAnswers(
-              reader, limits: api.environment.limits, epoch: api.database.epoch, schema: api.schema, now: now,
-              liveAfter: max(0, now.subtractingReportingOverflow(deviceLife).partialValue)))
-        }
-        return .answer(.json(answer.bytes))
-      } catch { return .problem(api.problem(of: error)) }
+    if let query = try ConsoleAddress.query(parts, parameters, self) {
+      return long { try read { try query($0) } }
     }
-  }
-
-  /// What `holdfast restore --report` prints, up to a number of rows.
-  private func recovery() throws -> JSONValue {
-    let administration = try Administration(api.database, location, environment: api.environment)
-    func json(_ listing: Administration.Listing) -> JSONValue {
-      [
-        "columns": .array(listing.columns.map { .string($0) }), "count": .integer(Int64(listing.rows.count)),
-        "rows": .array(
-          listing.rows.prefix(Self.recoverySize).map { .array($0.map { JSONValue.string($0) }) }),
-      ]
-    }
-    return [
-      "claims": json(try administration.recoveryClaims()),
-      "missing": json(try administration.restoreReport()),
-    ]
-  }
-
-  /// What an address reads by `ConsoleAnswers`; nil for those that are answered otherwise.
-  ///
-  /// - Throws: `Problem`: `notFound` for an unknown address, `invalidRequest` for an unknown parameter.
-  private func read(
-    _ parts: [String], _ parameters: QueryParameters
-  ) throws(Problem) -> (@Sendable (ConsoleAnswers) throws -> JSONValue)? {
-    let (search, after) = (parameters["search"] ?? "", parameters["after"] ?? "")
-    switch parts.count == 2 ? [parts[0], "*"] : parts {
-    case ["server"], ["log"], ["recovery"]:
-      try parameters.requireOnly()
-      return nil
-    case ["users"]:
-      try parameters.requireOnly("search", "after")
-      return { try $0.users(search, after: after) }
-    case ["devices"]:
-      try parameters.requireOnly("search", "after")
-      let number = try parameters.number("after", in: 0...Int.max).map { Int64($0) } ?? 0
-      return { try $0.devices(search, after: number) }
-    case ["devices", "*"]:
-      try parameters.requireOnly("after")
-      return { [id = parts[1]] in try $0.device(id, after: after) }
-    case ["zones"]:
-      try parameters.requireOnly("search", "after")
-      return { try $0.zones(search, after: after) }
-    case ["zones", "*"]:
-      try parameters.requireOnly("after")
-      return { [name = parts[1]] in try $0.zone(name, after: after) }
-    case ["records", "*"]:
-      try parameters.requireOnly("device")
-      return { [id = parts[1], device = parameters["device"]] in try $0.record(id, device: device) }
-    case ["conflicts"]:
-      try parameters.requireOnly("after")
-      return { try $0.conflicts(before: after.isEmpty ? nil : after) }
-    case ["refusals"]:
-      try parameters.requireOnly("after")
-      let place = after.split(separator: ".").map { Int64($0) }
-      guard after.isEmpty || place.count == 2, let device = after.isEmpty ? 0 : place[0],
-        let first = after.isEmpty ? 0 : place[1]
-      else { throw Problem(.invalidRequest, "after is the `next` of the page before.") }
-      return { try $0.refusals(afterDevice: device, afterFirst: first) }
+    try parameters.requireOnly()
+    switch parts {
+    case ["log"]: return .answer(.json(lines.bytes))
+    case ["doctor"]: return .answer(.json(doctor.json.bytes))
+    case ["server"]:
+      return long { server().json(api.database, DiskFigures(location), at: now) }
+    case ["attention"]: return long { try attention() }
+    case ["recovery"]: return long { try administration().recovery }
+    case ["schema"]: return long { Self.json(of: api.database.schema) }
+    case ["retention"]:
+      return long { [retention] in
+        try administration().json(of: retention, api.environment.limits, server().metrics)
+      }
     default: throw Problem(.notFound)
     }
   }
 
-  private var lines: JSONValue {
-    [
-      "lines": .array(
-        log.newestFirst.map { (try? JSONValue(parsing: Array($0.utf8))) ?? ["message": .string($0)] })
-    ]
+  /// A step that takes longer than other requests can wait.
+  private func long(_ work: @escaping @Sendable () throws -> JSONValue) -> Step {
+    .read {
+      do { return .answer(.json(try work().bytes)) } catch { return .problem(api.problem(of: error)) }
+    }
   }
 
-  /// `POST` and `DELETE /console/api/session`.
+  private func administration(_ author: AuditAuthor? = nil) throws -> Administration {
+    try Administration(api.database, location, environment: api.environment, author: author)
+  }
+
+  /// What an operator should look at first.
+  private func attention() throws -> JSONValue {
+    var attention = ConsoleAttention(now: now)
+    attention.look(at: DiskFigures(location))
+    attention.look(at: log)
+    attention.look(at: api.database.history)
+    try read { try attention.look(at: $0) }
+    try attention.look(at: administration())
+    return ["items": .array(attention.items)]
+  }
+
+  private var lines: JSONValue {
+    func json(_ lines: [String]) -> JSONValue {
+      .array(lines.map { (try? JSONValue(parsing: Array($0.utf8))) ?? ["message": .string($0)] })
+    }
+    return ["lines": json(log.newestFirst), "warnings": json(log.warnings)]
+  }
+
+  // MARK: Acting
+
+  private func post(_ parts: [String], _ request: HTTPRequest, _ right: ConsoleSession.Right) throws -> Step {
+    switch parts {
+    case ["doctor"]:
+      try doctor.begin()
+      return .answer(.json(status: 202, doctor.json.bytes))
+    case ["schema"]:
+      try api.requireJSON(request)
+      return long { try Self.difference(from: api.database.schema, to: request.body) }
+    default: break
+    }
+    guard case .act(let name) = right else {
+      throw Problem(
+        .roleInsufficient,
+        session.hasOperators
+          ? "This session only reads. Sign in with a token of --console-actions."
+          : "This console only reads. `holdfast serve --console-actions` lets operators act.")
+    }
+    try api.requireJSON(request)
+    let action = try ConsoleAction(parsing: request.body)
+    let author = AuditAuthor(name: name, node: node, address: request.remoteAddress)
+    return long { [note] in
+      let done = try action.perform(on: administration(author))
+      note("\(name) acted from \(request.remoteAddress): \(action).")
+      return ["done": .string(done)]
+    }
+  }
+
+  // MARK: Sessions
+
+  /// `GET`, `POST` and `DELETE /console/api/session`.
   private func changeSession(_ request: HTTPRequest) throws -> Step {
     switch request.method {
+    case "GET":
+      let right = try session.check(request, at: now)
+      let name: JSONValue = if case .act(let name) = right { .string(name) } else { .null }
+      return .answer(.json(JSONValue.object([.init("operator", name)]).bytes))
     case "POST":
       try ConsoleSession.requireOwnPage(request)
       try api.requireJSON(request)
@@ -178,19 +215,19 @@ struct Console: Sendable {
       }
       let attempt = try api.guesses.begin(
         name: Self.guessName, address: request.remoteAddress, at: api.environment.measured())
-      guard session.isToken(token) else {
+      guard let right = session.right(of: token) else {
         attempt.fail()
         note("A wrong token came from \(request.remoteAddress).")
         throw Problem(.credentialsWrong, "This is not the console's token.")
       }
       attempt.succeed()
-      note("An operator signed in from \(request.remoteAddress).")
-      return .answer(
-        Self.empty(session.begin(at: api.environment.now(), random: api.environment.random, for: request)))
+      let name = if case .act(let name) = right { "\(name), who may act," } else { "An operator" }
+      note("\(name) signed in from \(request.remoteAddress).")
+      return .answer(Self.empty(session.begin(right, at: now, random: api.environment.random, for: request)))
     case "DELETE":
-      try session.check(request, at: api.environment.now())
+      _ = try session.check(request, at: now)
       return .answer(Self.empty(ConsoleSession.end(for: request)))
-    default: return .answer(.problem(Problem(.methodNotAllowed), allow: "POST, DELETE"))
+    default: return .answer(.problem(Problem(.methodNotAllowed), allow: "GET, POST, DELETE"))
     }
   }
 

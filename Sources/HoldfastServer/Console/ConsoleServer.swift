@@ -12,7 +12,7 @@ struct ConsoleServer: Sendable {
   let droppedLogLines: Int64
 
   /// The content of `GET /console/api/server`.
-  func json(_ database: any ServerDatabase, at now: Int64) -> JSONValue {
+  func json(_ database: any ServerDatabase, _ disk: DiskFigures?, at now: Int64) -> JSONValue {
     let history = database.known.now
     return [
       "version": .string(Release.version), "now": .time(now),
@@ -27,6 +27,7 @@ struct ConsoleServer: Sendable {
           "open_files": .integer(Int64(process.openFiles)),
         ]
       } ?? .null,
+      "disk": disk?.json ?? .null,
       "queues": .array(
         queues.map { ["queue": .string($0.name), "waiting": .integer(Int64($0.count))] }),
       "event_streams": .integer(Int64(streams)), "snapshot_bytes": .integer(snapshotBytes),

@@ -27,6 +27,22 @@ struct Histogram: Sendable {
     sum += value
   }
 
+  /// Adds the values of a histogram with the same bounds.
+  mutating func add(_ other: Histogram) {
+    counts = zip(counts, other.counts).map { $0 + $1 }
+    count += other.count
+    sum += other.sum
+  }
+
+  /// The values that were added since an earlier state of this histogram.
+  func since(_ earlier: Histogram) -> Histogram {
+    var rest = self
+    rest.counts = zip(counts, earlier.counts).map { $0 - $1 }
+    rest.count -= earlier.count
+    rest.sum = max(sum - earlier.sum, 0)
+    return rest
+  }
+
   /// The least bound that a share of the values does not exceed; nil if that is beyond the last bound, or there are no values.
   func bound(of share: Double) -> Double? {
     var sum = 0

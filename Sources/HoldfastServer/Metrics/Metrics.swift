@@ -79,7 +79,8 @@ final class Metrics: Sendable {
       fastCommits: counts.commits[false] ?? Histogram(Histogram.seconds),
       slowCommits: counts.commits[true] ?? Histogram(Histogram.seconds), applied: counts.tally.applied,
       refused: counts.tally.refused.map { ($0.key.rawValue, $0.value) }.sorted { $0.0 < $1.0 },
-      conflicts: counts.tally.conflicts)
+      conflicts: counts.tally.conflicts, purgePasses: counts.purgePasses,
+      lastPurgePass: counts.lastPurgePass)
   }
 
   /// The exposition text: the counters, then the gauges of this moment.

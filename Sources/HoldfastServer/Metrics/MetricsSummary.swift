@@ -11,4 +11,7 @@ struct MetricsSummary: Sendable {
   /// Refused change sets, by problem code.
   let refused: [(code: String, count: Int)]
   let conflicts: Int
+  /// Retention passes that ended without an error, and when the last one did, in seconds since 1970.
+  let purgePasses: Int
+  let lastPurgePass: Double
 }

@@ -45,6 +45,8 @@ public struct Configuration: Sendable {
   public var metrics: MetricsAddress?
   /// The operators' console at `/console/`; nil, the default, for none. docs/CONSOLE.md.
   public var console: ConsoleConfiguration?
+  /// The name of this node in the console's charts and audit log; nil, the default, for the name of the machine and the port.
+  public var nodeName: String?
   /// How long tombstones and expired data are kept.
   public var retention: Retention
   /// Origins such as `https://app.example.org` whose pages may call the server from a browser, or `*` for all; default none.

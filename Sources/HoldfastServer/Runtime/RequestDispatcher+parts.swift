@@ -23,9 +23,9 @@ extension RequestDispatcher {
     _ api: API, _ configuration: Configuration, _ log: RequestLog, _ lines: LogRing?
   ) -> Console? {
     guard let console = configuration.console, let lines else { return nil }
+    let node = configuration.nodeName ?? "\(AuditAuthor.machine):\(configuration.port)"
     return Console(
-      console, api, lines, deviceLife: configuration.retention.devices,
-      location: configuration.database
+      console, api, lines, retention: configuration.retention, location: configuration.database, node: node
     ) { log.event("console", level: .warning, $0) }
   }
 

@@ -47,6 +47,7 @@ final class RequestDispatcher: Sendable {
   let deviceFigures: KeptDeviceFigures
   /// Nil unless it is asked for.
   private let console: Console?
+  private let sampler: ConsoleSampler?
   private let proxies: TrustedProxies
   private let services: [ThreadsOwn]
   let writer: Worker<Write>
@@ -90,7 +91,8 @@ final class RequestDispatcher: Sendable {
     let clock = try ServiceClock(of: stores[0], environment)
     let api = try Self.api(database, clock, configuration, failed)
     self.api = api
-    console = Self.console(api, configuration, log, lines)
+    let console = Self.console(api, configuration, log, lines)
+    self.console = console
     run = hexadecimal(environment.random(4))
     let events = try EventStreams(
       limit: min(configuration.eventStreamLimit, configuration.limits.maximumConnections / 5 * 4),
@@ -157,6 +159,10 @@ final class RequestDispatcher: Sendable {
       database, configuration.retention, api.snapshots, write: { Self.write($0, to: writer) },
       warn: { log.event("clock", level: .warning, $0) },
       passed: { metrics?.purged(now: Double(environment.now()) / 1000) }, log: failed)
+    sampler = console.map {
+      ConsoleSampler($0, write: { Self.write(.keepSamples($0), to: writer) != nil }, log: failed)
+    }
+    try sampler?.start { [unowned self] in consoleServer }
   }
 
   /// Applies a command of the server itself, and waits for it; nil if it fails.
@@ -247,8 +253,8 @@ final class RequestDispatcher: Sendable {
 
   /// Decides by a request's head whether to read its body.
   func admit(_ head: HTTPRequest, _ admission: HTTPAdmission) {
-    if console != nil, Console.takes(head) {
-      return admission.admit(maximumBodyBytes: Console.bodyLimit, payer: nil)
+    if let console, Console.takes(head) {
+      return admission.admit(maximumBodyBytes: console.bodyLimit(of: head), payer: nil)
     }
     let known = Authentication(api: api)
     guard let reading, !known.isKnown(head) else {
@@ -288,6 +294,7 @@ final class RequestDispatcher: Sendable {
   func stop() {
     // These threads enqueue writes, so they stop before the writer.
     purging.stop()
+    sampler?.stop()
     webhook?.stop()
     passwords.stop()
     signUps.stop()
@@ -296,6 +303,7 @@ final class RequestDispatcher: Sendable {
     api.snapshots?.close()
     writer.stop()
     waiting?.stop()
+    console?.doctor.stop()
     longReading.stop()
     reading?.stop()
     lookUps?.stop()

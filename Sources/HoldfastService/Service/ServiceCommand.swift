@@ -33,6 +33,8 @@ package enum ServiceCommand: Sendable {
   case notified([NotifiedZone], gone: [String])
   /// Purges an item that a retention pass found.
   case purge(Purgeable, RetentionTerms)
+  /// Stores samples of the console.
+  case keepSamples([StoredSample])
   /// Advances the trusted time. An operator may confirm that the clock is right.
   case keepTime(isTrusted: Bool)
   /// Writes a text without meaning, to test whether the database accepts writes.
@@ -71,7 +73,9 @@ extension ServiceCommand {
       .erase(let key, _), .invite(let key, _, _), .revokeInvitation(let key, _, _), .accept(let key, _),
       .membership(let key, _):
       key
-    case .signUp, .signIn, .signInByProvider, .keepResult, .notified, .purge, .keepTime, .probe: nil
+    case .signUp, .signIn, .signInByProvider, .keepResult, .notified, .purge, .keepSamples, .keepTime,
+      .probe:
+      nil
     }
   }
 }
@@ -94,7 +98,7 @@ extension ServiceCommand {
     case .copyDevice, .signOut, .setPushToken, .revoke, .revokeOthers, .changePassword, .erase, .signUp,
       .signIn,
       .signInByProvider,
-      .accept, .keepResult, .notified, .purge, .keepTime,
+      .accept, .keepResult, .notified, .purge, .keepSamples, .keepTime,
       .probe:
       Footprint(device: key)
     case .membership(let key, let change): change.footprint(key, schema)

@@ -48,4 +48,12 @@ package enum ConsoleQuery: Sendable {
   case conflicts(before: String?, limit: Int)
   /// The same of one record.
   case conflictsOfRecord(String, limit: Int)
+  /// Id, time, action, target, detail, operator, node, address; the newest first.
+  ///
+  /// - Parameter action: those of this action, or of another that begins so.
+  case audit(before: String?, action: String, limit: Int)
+  /// Time, content of a node's samples from a time on, by time.
+  case samples(node: String, StoredSample.Span, from: Int64, limit: Int)
+  /// The nodes with samples, by name.
+  case sampledNodes(limit: Int)
 }

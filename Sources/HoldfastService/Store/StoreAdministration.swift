@@ -41,6 +41,9 @@ package protocol StoreAdministration: AnyObject {
   /// Users whose role in `access` differs from the role that members and groups grant.
   func wrongAccess() throws -> [WrongAccess]
 
+  /// What makes the running statement of the connection fail, from any thread.
+  func interruption() throws -> @Sendable () -> Void
+
   /// All other inconsistencies, one line each.
   func doctor() throws -> [Finding]
 

@@ -21,6 +21,8 @@ package protocol StoreWriter: AnyObject {
   var purging: any PurgeTable { get }
   /// Invitations.
   var invitations: any InvitationTable { get }
+  /// The audit log and the samples of the console.
+  var operators: any OperatorTable { get }
   /// Consents of users.
   var consents: any ConsentTable { get }
 

@@ -8,6 +8,8 @@ import Testing
 /// A console over a test server, and an operator's page.
 struct ConsoleScene {
   static let token = String(repeating: "k", count: 32)
+  /// A token of an operator who may act.
+  static let actor = String(repeating: "a", count: 32)
   static let mark = [("Holdfast-Session", "console")]
 
   let server: TestServer
@@ -18,8 +20,9 @@ struct ConsoleScene {
     server = try TestServer()
     let api = try #require(server.inline).api
     console = Console(
-      try ConsoleConfiguration(token: Array(token.utf8)), api, log, deviceLife: Retention().devices,
-      location: server.location, note: { _ in })
+      try ConsoleConfiguration(token: Array(token.utf8), actions: Array("ada \(Self.actor)\n".utf8)), api,
+      log,
+      retention: Retention(), location: server.location, node: "node", note: { _ in })
   }
 
   static func request(
@@ -42,7 +45,7 @@ struct ConsoleScene {
       return response
     default: break
     }
-    Issue.record("The console does nothing but read.")
+    Issue.record("The console answers, now or on another thread.")
     return .empty(status: 500)
   }
 
@@ -63,6 +66,12 @@ struct ConsoleScene {
       Self.request("GET", "api/\(path)", try Self.mark + [("Cookie", signIn())]))
     try #require(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
     return try JSONValue(parsing: answer.body)
+  }
+
+  /// Sends a body as one who has signed in with a token.
+  func post(_ path: String, _ body: String, as token: String = Self.actor) throws -> HTTPResponse {
+    try respond(
+      Self.request("POST", "api/\(path)", Self.mark + [("Cookie", signIn(token))], body: body))
   }
 
   func status(_ path: String) throws -> Int {

@@ -19,6 +19,15 @@ static const unsigned char views_js[] = {
 static const unsigned char elements_js[] = {
 #embed "../../console/elements.js"
 };
+static const unsigned char charts_js[] = {
+#embed "../../console/charts.js"
+};
+static const unsigned char actions_js[] = {
+#embed "../../console/actions.js"
+};
+static const unsigned char operations_js[] = {
+#embed "../../console/operations.js"
+};
 
 static const struct web_client_file files[] = {
   {"index.html", index_html, sizeof index_html},
@@ -26,6 +35,9 @@ static const struct web_client_file files[] = {
   {"console.js", console_js, sizeof console_js},
   {"views.js", views_js, sizeof views_js},
   {"elements.js", elements_js, sizeof elements_js},
+  {"operations.js", operations_js, sizeof operations_js},
+  {"actions.js", actions_js, sizeof actions_js},
+  {"charts.js", charts_js, sizeof charts_js},
 };
 
 size_t console_file_count(void) { return sizeof files / sizeof files[0]; }

@@ -9,11 +9,13 @@ import { Device } from "./devices.js";
 import { folder, Server } from "./server.js";
 
 const token = "an operator's token of 32 bytes or more";
+const actor = "ada-has-a-token-of-32-bytes-or-more-too";
 
 async function start(t) {
   const path = folder(t);
   writeFileSync(join(path, "token"), `${token}\n`);
-  const server = await Server.start(t, { more: ["--console", join(path, "token")] });
+  writeFileSync(join(path, "actors"), `ada ${actor}\n`);
+  const server = await Server.start(t, { more: ["--console", join(path, "token"), "--console-actions", join(path, "actors"), "--node", "one"] });
   const browser = await Browser.start(t, folder(t));
   return { server, tab: await browser.open(`${server.address}/console/`) };
 }
@@ -88,13 +90,14 @@ test("an operator finds a lagging device, and why a phone does not show a record
 test("what users write is text in the console, and never markup (I10)", async (t) => {
   const { server, tab } = await start(t);
   const markup = "<img src=x onerror=globalThis.broken=1>";
+  const reversed = "\u202e";
   const laptop = await Device.open({ server });
-  await laptop.engine.signUp("ada", "correct-horse", markup);
+  await laptop.engine.signUp("ada", "correct-horse", markup + reversed);
   await signIn(tab, token);
   await tab.until(title, "Server");
   await tab.run(() => { location.hash = "#/devices"; });
   await tab.until(title, "Devices");
-  assert.equal((await tab.run(cells, "Devices"))[0][0], markup);
+  assert.equal((await tab.run(cells, "Devices"))[0][0], `${markup}‹U+202E›`);
   assert.equal(await tab.run(() => document.querySelectorAll("main img, main script").length), 0);
   assert.equal(await tab.run(() => globalThis.broken === undefined), true);
 });
@@ -106,15 +109,50 @@ test("every control and table of the console has a name, and the title gets the 
   await laptop.sync();
   await signIn(tab, token);
   await tab.until(title, "Server");
-  for (const [view, heading] of Object.entries({ server: "Server", log: "Log", users: "Users", devices: "Devices", zones: "Zones", records: "Records", conflicts: "Conflicts", refusals: "Refusals", recovery: "Recovery" })) {
+  for (const [view, heading] of Object.entries({ server: "Server", log: "Log", users: "Users", devices: "Devices", zones: "Zones", records: "Records", conflicts: "Conflicts", refusals: "Refusals", recovery: "Recovery", charts: "Charts", schema: "Schema", retention: "Retention", backups: "Backups", doctor: "Doctor", audit: "Audit log" })) {
     await tab.run((view) => { location.hash = `#/${view}`; }, view);
     await tab.until(title, heading);
     assert.deepEqual(await tab.run(() => ({
       headings: document.querySelectorAll("#view h1").length,
-      unlabelled: [...document.querySelectorAll("input, button, a")].filter((control) => !(control.labels?.length || control.textContent.trim())).length,
+      unlabelled: [...document.querySelectorAll("input, textarea, button, a")].filter((control) => !(control.labels?.length || control.textContent.trim())).length,
       captions: [...document.querySelectorAll("table")].every((table) => table.caption?.textContent),
       scopes: [...document.querySelectorAll("th")].every((head) => head.scope),
       current: document.querySelector("nav [aria-current=page]").textContent,
-    })), { headings: 1, unlabelled: 0, captions: true, scopes: true, current: heading });
+      // Each chart has a name, and its figures in a table.
+      charts: [...document.querySelectorAll("svg.chart")].filter((chart) => !(chart.getAttribute("aria-label") && chart.closest("section").querySelector("details table"))).length,
+    })), { headings: 1, unlabelled: 0, captions: true, scopes: true, current: heading, charts: 0 });
   }
+});
+
+test("an operator with a token of their own signs a device out, after typing it, and the audit log says so (I10)", async (t) => {
+  const { server, tab } = await start(t);
+  const phone = await Device.signUp("ada", { server });
+  await phone.makeList("Groceries", "Milk");
+  await phone.sync();
+  await signIn(tab, actor);
+  await tab.until(title, "Server");
+  const id = await tab.run(async () => (await (await fetch("api/devices", { headers: { "Holdfast-Session": "console" } })).json()).devices[0].id);
+  await tab.run((id) => { location.hash = `#/devices/${id}`; }, id);
+  await tab.until(title, "Device first");
+  await tab.run(() => [...document.querySelectorAll("main button")].find((button) => button.textContent === "Sign out").click());
+  // Not before it is typed, and Escape leaves all as it was.
+  assert.equal(await tab.run(() => document.querySelector("dialog button[disabled]").textContent), "Sign out");
+  await tab.send("Input.dispatchKeyEvent", { type: "keyDown", key: "Escape", code: "Escape", windowsVirtualKeyCode: 27 });
+  await tab.until(() => !document.querySelector("dialog"));
+  await phone.sync();
+  await tab.run(() => [...document.querySelectorAll("main button")].find((button) => button.textContent === "Sign out").click());
+  await tab.send("Input.insertText", { text: "sign out" });
+  for (const type of ["keyDown", "keyUp"]) await tab.send("Input.dispatchKeyEvent", { type, key: "Enter", code: "Enter", windowsVirtualKeyCode: 13, text: "\r" });
+  await tab.until(() => /The device is signed out/.test(document.querySelector("#status").textContent));
+  await assert.rejects(phone.sync(), /Nobody is signed in/);
+  await tab.run(() => { location.hash = "#/audit"; });
+  await tab.until(title, "Audit log");
+  assert.deepEqual((await tab.run(cells, "Actions of operators, the newest first")).map(([, action, target, , who, node]) => [action, target, who, node]), [["revoke", id, "ada", "one"]]);
+  // Who signs in to read sees no way to act.
+  await tab.run(() => document.querySelector("#sign-out").click());
+  await signIn(tab, token);
+  await tab.until(title, "Audit log");
+  await tab.run((id) => { location.hash = `#/devices/${id}`; }, id);
+  await tab.until(title, "Device first");
+  assert.deepEqual(await tab.run(() => [...document.querySelectorAll("#view button")].map((button) => button.textContent)), []);
 });
