@@ -3,10 +3,11 @@ import HoldfastPostgres
 import HoldfastService
 
 extension PostgresChangeFeed {
+  // A condition that is null for all rows hides from Citus that both tables' rows are of one zone.
   private static let findZone = PostgresStatement(
     """
     SELECT z.zone, z.seq, z.purged, \(PostgresChangeFeed.role)
-    FROM holdfast.zones z LEFT JOIN holdfast.access m ON m.zone = z.zone AND m."user" = $2 WHERE z.zone = $1
+    FROM holdfast.zones z LEFT JOIN holdfast.access m ON m.zone = z.zone AND m."user" = coalesce($2, '') WHERE z.zone = $1
     """)
   private static let stretch =
     "SELECT * FROM holdfast.records r WHERE r.zone = $1 AND r.seq > $2 ORDER BY r.seq LIMIT $3"

@@ -23,9 +23,9 @@ extension ShardRules {
         SELECT t.id FROM \S+ t WHERE t.\w+ = \$1 LIMIT \$2
         """#),
     FanOut(
-      reason: "a device shows its token alone",
+      reason: "a device shows its token alone, the first time to this server",
       pattern: #"""
-        SELECT .* FROM holdfast.devices d LEFT JOIN holdfast.refusals r ON r.device = d.number WHERE d.token_hash = \$1 ORDER BY r.first
+        SELECT d.number FROM holdfast.devices d WHERE d.token_hash = \$1
         """#),
     FanOut(
       reason: "a device signs in with its id",
