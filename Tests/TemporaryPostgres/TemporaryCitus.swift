@@ -88,6 +88,9 @@ public struct TemporaryCitus: Sendable {
     }
   }
 
+  /// Runs a statement as the superuser, in its own database on a node.
+  public func execute(_ statement: String, on node: Node) throws { try run(statement, at: url(node)) }
+
   private static func newName() -> String { "test_" + String(UInt64.random(in: 0 ... .max), radix: 36) }
 
   private static func database(of url: String) throws -> String {

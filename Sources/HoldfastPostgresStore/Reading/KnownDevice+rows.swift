@@ -56,12 +56,13 @@ extension ZoneProgress {
       role: rows.text(row, 5), wasLost: rows.bool(row, 6))
   }
 
-  /// The zone with the seq, purge horizon and role of newer rows.
-  func refreshed(by rows: PostgresRows) -> ZoneProgress {
+  /// The zone with the seq, purge horizon and role of newer rows, whose columns begin at `column` with the zone.
+  func refreshed(by rows: PostgresRows, from column: Int = 0) -> ZoneProgress {
     var zone = self
     zone.role = ""
-    for row in rows.indices where rows.text(row, 0) == self.zone {
-      (zone.seq, zone.purged, zone.role) = (rows.int64(row, 1), rows.int64(row, 2), rows.text(row, 3))
+    for row in rows.indices where rows.text(row, column) == self.zone {
+      (zone.seq, zone.purged) = (rows.int64(row, column + 1), rows.int64(row, column + 2))
+      zone.role = rows.text(row, column + 3)
     }
     return zone
   }

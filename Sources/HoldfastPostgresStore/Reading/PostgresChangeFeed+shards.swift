@@ -24,6 +24,35 @@ extension PostgresChangeFeed {
       """)
   }
 
+  /// The statement that reads the stretch of one zone with the values of a table's records, and the zone's state behind them.
+  package static func withZone(_ relation: PostgresLayout.Relation) -> PostgresStatement {
+    PostgresStatement(
+      """
+      SELECT 1::bigint, \(ledger), t.id IS NOT NULL\(relation.columns.map { ", \($0.read)" }.joined()),
+        z.zone, z.seq, z.purged, \(role.replacing("$2", with: "$4"))
+      FROM holdfast.zones z LEFT JOIN holdfast.access m ON m.zone = z.zone AND m."user" = coalesce($4, '')
+      LEFT JOIN (\(stretch)) r ON r.zone = z.zone
+      LEFT JOIN \(relation.name) t ON t.zone = $1 AND t.id = r.id AND r.state = 0
+        AND r.record_table = \(PostgresName.literal(relation.table))
+      WHERE z.zone = $1 ORDER BY r.seq
+      """)
+  }
+
+  /// Reads all changes of one zone in one statement, and so of one moment. Nil where that takes more: they are many, or of several tables.
+  func readAlone(
+    _ zone: ZoneProgress, for user: String?, size: Int, on connection: PostgresConnection
+  ) throws -> PostgresStretch? {
+    guard let main = hints.tables(of: [zone.zone])[0].first, let source = sources[main] else { return nil }
+    let rows = try connection.query(
+      source.withZone, PostgresParameters(zone.zone, zone.ack.seq, Int64(size), user))
+    if rows.count == size { return nil }
+    let hasChanges = !rows.isEmpty && !rows.isNull(0, PostgresStretch.Column.seq)
+    let stretch = PostgresStretch(
+      zone: zone.refreshed(by: rows, from: rows.columnCount - 4), places: rows,
+      rows: hasChanges ? rows.indices : 0..<0, joined: main, isCut: false)
+    return missingTables(of: stretch).isEmpty ? stretch : nil
+  }
+
   /// A zone's current state; nil for an unknown zone.
   package func zone(_ zone: String, for user: String?, on connection: PostgresConnection) throws
     -> ZoneProgress?

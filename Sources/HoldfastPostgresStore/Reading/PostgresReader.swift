@@ -346,6 +346,9 @@ class PostgresReader: StoreReader {
   ) throws -> [PostgresStretch] {
     try requireMoment()
     if case .deferred = reading {
+      if zones.count == 1, let read = try feed.readAlone(zones[0], for: user, size: size, on: connection) {
+        return [read]
+      }
       try connection.run(PostgresChangeFeed.begin)
       reading = .inTransaction
     }

@@ -273,6 +273,7 @@ extension ShardRules {
     #"SELECT m.zone, m.user, m.group, m.role FROM holdfast.members m WHERE m.invited_by IS NULL"#,
     #"SELECT l.zone, l.user FROM holdfast.departures l"#,
     #"SELECT a.zone, a.user, a.role FROM holdfast.access a"#,
+    #"SELECT m.zone, m.account, m.role FROM holdfast.memberships m"#,
     #"SELECT z.zone FROM holdfast.zones z"#,
     #"SELECT t.\w+ FROM \S+ t WHERE t.\w+ IS NOT NULL"#,
     #"SELECT z.zone FROM holdfast.zones z LEFT JOIN .* m.id IS NULL"#,
