@@ -98,7 +98,10 @@ enum SharedDatabase {
   /// Gives a connection views in which tables look as they do in SQLite: with `rev`, and Holdfast's own under other names.
   private static func lookLikeSQLite(_ connection: PostgresConnection) throws {
     let tables = try connection.query(
-      "SELECT DISTINCT table_name::text FROM information_schema.tables WHERE table_schema = 'public'")
+      """
+      SELECT DISTINCT table_name::text FROM information_schema.tables
+      WHERE table_schema = 'public' AND table_type = 'BASE TABLE'
+      """)
     for row in tables.indices {
       let name = tables.text(row, 0)
       try connection.execute(
