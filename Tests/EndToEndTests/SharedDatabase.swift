@@ -12,7 +12,8 @@ enum SharedDatabase {
 
   /// A new one; what is in files goes into a folder.
   static func make(in folder: URL) throws -> SharedDatabase {
-    TemporaryPostgres.isChosen || TemporaryCitus.shared != nil ? try makePostgres() : .directory(folder.appendingPathComponent("data"))
+    TemporaryPostgres.isChosen || TemporaryCitus.shared != nil
+      ? try makePostgres() : .directory(folder.appendingPathComponent("data"))
   }
 
   /// A new one in PostgreSQL, whatever the tests are to run on.

@@ -125,7 +125,9 @@ enum Engine {
   }
 
   /// How tables are distributed where they are.
-  private var distribution: PostgresLocation.Distribution { TemporaryCitus.shared == nil ? .formAlone : .citus }
+  private var distribution: PostgresLocation.Distribution {
+    TemporaryCitus.shared == nil ? .formAlone : .citus
+  }
 
   private func makeEmpty() throws -> String {
     if self == .distributed, let cluster = TemporaryCitus.shared { return try cluster.makeDatabase() }

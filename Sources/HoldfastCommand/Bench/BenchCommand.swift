@@ -77,7 +77,8 @@ struct Bench: Sendable {
     let server = try Server(
       Configuration(
         schema: schema,
-        database: location ?? .directory(folder.appendingPathComponent("data").path), environment: environment, log: { _ in }))
+        database: location ?? .directory(folder.appendingPathComponent("data").path),
+        environment: environment, log: { _ in }))
     defer { server.stop() }
     let needsLoad = parts.contains(.creates) || parts.contains(.syncs) || parts.contains(.purging)
     let load = try await Self.signUp(needsLoad ? 64 : 0, at: server.url)

@@ -10,7 +10,8 @@ extension KnownDevice {
       d.session_at
     """
   /// The same without a refusal.
-  static let alone = columnsSQL.replacing("r.first, r.last, r.operation, r.problem", with: "NULL, NULL, NULL, NULL")
+  static let alone = columnsSQL.replacing(
+    "r.first, r.last, r.operation, r.problem", with: "NULL, NULL, NULL, NULL")
   /// The number of these columns.
   static let columnCount = 17
 

@@ -64,9 +64,12 @@ extension PostgresShardWriting {
     requests?.learn(answers, &fetched)
     // A zone that could not be locked is new, or another transaction has it.
     let unlocked = zip(zones, starts).filter { answers[$1].isEmpty }.map(\.0)
-    let there = unlocked.isEmpty ? [] : try store.connection.pipeline { pipe in
-      for zone in unlocked { pipe.send(PostgresShardStatements.findZone, PostgresParameters(zone)) }
-    }
+    let there =
+      unlocked.isEmpty
+      ? []
+      : try store.connection.pipeline { pipe in
+        for zone in unlocked { pipe.send(PostgresShardStatements.findZone, PostgresParameters(zone)) }
+      }
     let standing = TextMap(zip(unlocked, there).map { ($0, $1) })
     var held: TextSet = []
     for (zone, start) in zip(zones, starts) {

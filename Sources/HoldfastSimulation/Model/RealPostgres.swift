@@ -23,8 +23,9 @@ final class RealPostgres {
   /// Drops everything in the database.
   func empty() throws {
     // A cluster takes one command at a time.
-    for command in ["DROP SCHEMA IF EXISTS holdfast CASCADE", "DROP SCHEMA public CASCADE", "CREATE SCHEMA public"]
-    {
+    for command in [
+      "DROP SCHEMA IF EXISTS holdfast CASCADE", "DROP SCHEMA public CASCADE", "CREATE SCHEMA public",
+    ] {
       try connected().execute(command)
     }
   }

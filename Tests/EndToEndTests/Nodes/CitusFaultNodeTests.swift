@@ -21,7 +21,9 @@ struct CitusFaultNodeTests {
     }
   }
 
-  @Test("the shards of zones and of devices move under load, and nothing is lost or doubled (I1, I2)", .timeLimit(.minutes(5)))
+  @Test(
+    "the shards of zones and of devices move under load, and nothing is lost or doubled (I1, I2)",
+    .timeLimit(.minutes(5)))
   func moved() async throws {
     try await load(moments: [30]) { shared in
       let connection = try shared.connection()
