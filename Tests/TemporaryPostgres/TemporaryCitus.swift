@@ -16,8 +16,11 @@ public struct TemporaryCitus: Sendable {
 
   /// A node of the cluster.
   public struct Node: Sendable {
+    /// Its name or address.
     public let host: String
+    /// Its port.
     public let port: Int64
+    /// Whether it is the coordinator.
     public let isCoordinator: Bool
   }
 
