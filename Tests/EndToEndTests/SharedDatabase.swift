@@ -5,18 +5,24 @@ import HoldfastServer
 import TemporaryPostgres
 import Testing
 
-/// The database of a server, SQLite or PostgreSQL (`TemporaryPostgres.isChosen`).
+/// The database of a server: SQLite, PostgreSQL (`TemporaryPostgres.isChosen`), or a Citus cluster (`TemporaryCitus.shared`).
 enum SharedDatabase {
   case directory(URL)
   case postgres(PostgresLocation)
 
   /// A new one; what is in files goes into a folder.
   static func make(in folder: URL) throws -> SharedDatabase {
-    TemporaryPostgres.isChosen ? try makePostgres() : .directory(folder.appendingPathComponent("data"))
+    TemporaryPostgres.isChosen || TemporaryCitus.shared != nil
+      ? try makePostgres() : .directory(folder.appendingPathComponent("data"))
   }
 
   /// A new one in PostgreSQL, whatever the tests are to run on.
   static func makePostgres(on server: TemporaryPostgres = .shared) throws -> SharedDatabase {
+    if server === TemporaryPostgres.shared, let cluster = TemporaryCitus.shared {
+      var location = PostgresLocation(try cluster.makeDatabase())
+      location.isDistributed = true
+      return .postgres(location)
+    }
     let url = try server.makeDatabase()
     let pooled = server === TemporaryPostgres.shared ? try TemporaryPostgres.pooled(url) : nil
     return .postgres(PostgresLocation(pooled ?? url, direct: pooled == nil ? nil : url))
@@ -36,6 +42,7 @@ enum SharedDatabase {
     case .directory(let folder): ["--data", folder.path]
     case .postgres(let location):
       ["--database", location.url] + (location.direct.map { ["--database-direct", $0] } ?? [])
+        + (location.isDistributed ? ["--citus"] : [])
     }
   }
 
@@ -92,7 +99,10 @@ enum SharedDatabase {
   /// Gives a connection views in which tables look as they do in SQLite: with `rev`, and Holdfast's own under other names.
   private static func lookLikeSQLite(_ connection: PostgresConnection) throws {
     let tables = try connection.query(
-      "SELECT DISTINCT table_name::text FROM information_schema.tables WHERE table_schema = 'public'")
+      """
+      SELECT DISTINCT table_name::text FROM information_schema.tables
+      WHERE table_schema = 'public' AND table_type = 'BASE TABLE'
+      """)
     for row in tables.indices {
       let name = tables.text(row, 0)
       try connection.execute(
@@ -105,7 +115,7 @@ enum SharedDatabase {
       try connection.execute(
         """
         CREATE TEMP VIEW \(name) AS SELECT t.*, r.rev, r.seq FROM holdfast.\(name) t
-        JOIN holdfast.records r ON r.record_table = '\(name)' AND r.id = t.id AND r.state = 0
+        JOIN holdfast.records r ON r.record_table = '\(name)' AND r.id = t.id AND r.zone = t.zone AND r.state = 0
         """)
     }
     try connection.execute("CREATE TEMP VIEW holdfast_devices AS SELECT * FROM holdfast.devices")

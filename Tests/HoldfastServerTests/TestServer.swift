@@ -119,10 +119,26 @@ enum Engine {
       let pooled = try TemporaryPostgres.pooled(url)
       return .postgres(PostgresLocation(pooled ?? url, direct: pooled == nil ? nil : url))
     case .distributed:
-      if let cluster = try TemporaryCitus.makeDatabase() { return location(cluster, .citus) }
-      let url = try schema.map { try makeDatabase($0, rules) } ?? TemporaryPostgres.shared.makeDatabase()
-      return location(url, .formAlone)
+      let url = try schema.map { try makeDatabase($0, rules) } ?? makeEmpty()
+      return location(url, distribution)
     }
+  }
+
+  /// How tables are distributed where they are.
+  private var distribution: PostgresLocation.Distribution {
+    TemporaryCitus.shared == nil ? .formAlone : .citus
+  }
+
+  private func makeEmpty() throws -> String {
+    if self == .distributed, let cluster = TemporaryCitus.shared { return try cluster.makeDatabase() }
+    return try TemporaryPostgres.shared.makeDatabase()
+  }
+
+  /// Removes a database that `makeLocation` made on a cluster, of which each costs processes and files on each node. Others go with
+  /// their server.
+  static func remove(_ location: DatabaseLocation) {
+    guard case .postgres(let location) = location, location.distribution == .citus else { return }
+    try? TemporaryCitus.shared?.drop(location.url)
   }
 
   /// A new database with the tables of a schema, that no server has served yet.
@@ -130,13 +146,16 @@ enum Engine {
     let template = try Self.templates.withLock { templates in
       let key = Template(engine: self, schema: schema.json.bytes)
       if let made = templates[key] { return made }
-      let url = try TemporaryPostgres.shared.makeDatabase()
-      let place = self == .distributed ? location(url, .formAlone) : .postgres(PostgresLocation(url))
+      let url = try makeEmpty()
+      let place = self == .distributed ? location(url, distribution) : .postgres(PostgresLocation(url))
       _ = try InlineServer(place, schema: schema, rules: rules, environment: TestWorld().environment)
       // A copy of a database that was served is noticed by its next server: these are to look new.
       try PostgresConnection(url).execute("DELETE FROM holdfast.meta WHERE key = 'history'")
       templates[key] = url
       return url
+    }
+    if self == .distributed, let cluster = TemporaryCitus.shared {
+      return try cluster.makeDatabase(copying: template)
     }
     return try TemporaryPostgres.shared.makeDatabase(copying: template)
   }
@@ -208,6 +227,7 @@ final class TestServer {
 
   deinit {
     inline = nil
+    Engine.remove(location)
     try? FileManager.default.removeItem(at: folder)
   }
 

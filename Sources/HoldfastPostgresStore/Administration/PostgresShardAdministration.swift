@@ -61,7 +61,23 @@ package final class PostgresShardAdministration: PostgresAdministration {
     ).map { WrongAccess($0) }
   }
 
-  package override func doctor() throws -> [Finding] { try super.doctor() + doubles() }
+  package override func doctor() throws -> [Finding] { try super.doctor() + doubles() + memberships() }
+
+  /// The list of a user's zones is on another shard than the zones.
+  private func memberships() throws -> [Finding] {
+    func set(_ sql: String) throws -> Set<[TextKey]> { Set(try rows(sql).map { $0.map { TextKey($0) } }) }
+    let access = try set(#"SELECT a.zone, a."user", a.role FROM holdfast.access a"#)
+    let listed = try set("SELECT m.zone, m.account, m.role FROM holdfast.memberships m")
+    let users = TextSet(access.symmetricDifference(listed).map { $0[1].text })
+    return users.sorted().map {
+      Finding(
+        .memberships,
+        """
+        the zones listed for the user \($0) are not those of the user's access; while no server runs, \
+        DELETE FROM holdfast.memberships and \(PostgresShards.derivation) mend it
+        """)
+    }
+  }
 
   /// Unique keys do not span shards.
   private func doubles() throws -> [Finding] {

@@ -70,6 +70,8 @@ public struct PostgresLocation: Sendable {
   /// Connections of a pooler are not configured: their statements are planned at each use. The same holds for a cluster, whose coordinator
   /// plans for the shards of the given values.
   package func prepare(_ connection: PostgresConnection) throws(PostgresError) {
+    // A session keeps one connection to each node. What asks all shards would open more of them each time, which costs more than the answers.
+    if distribution == .citus { try connection.execute("SET citus.max_adaptive_executor_pool_size = 1") }
     guard direct == nil, !isDistributed else { return }
     try connection.execute(
       """

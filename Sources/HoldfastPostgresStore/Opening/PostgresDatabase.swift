@@ -73,6 +73,7 @@ package struct PostgresDatabase: ServerDatabase {
     let collections = PostgresCollections(opened.schema, opened.layout)
     let statements = PostgresRecordStatements(opened.schema, opened.layout)
     let parts = PostgresPartCache()
+    let numbers = PostgresDeviceNumbers()
     let isDistributed = opened.layout.isDistributed
     let isRepeatable = location.readsRepeatably
     let watch = PostgresHistoryWatch(location, service)
@@ -82,7 +83,8 @@ package struct PostgresDatabase: ServerDatabase {
       try watch.check($0)
       try location.prepareReads(of: $0)
       return isDistributed
-        ? PostgresShardReader($0, known, feed, statements, collections, parts, isRepeatable: isRepeatable)
+        ? PostgresShardReader(
+          $0, known, feed, statements, collections, parts, numbers, isRepeatable: isRepeatable)
         : PostgresReader($0, known, feed, statements, collections, parts, isRepeatable: isRepeatable)
     }
   }

@@ -46,7 +46,9 @@ struct PostgresExtension {
     var adopted: [Int] = []
     for table in new where try register(table) { adopted.append(table) }
     for table in new where !adopted.contains(table) { try create(table) }
-    for table in new where !adopted.contains(table) { try connection.execute(tables.references(of: table)) }
+    for table in new where !adopted.contains(table) {
+      for reference in tables.references(of: table) { try connection.execute(reference) }
+    }
     try add(difference?.columns ?? [])
     for (table, columns) in difference?.droppedIndexes ?? [] {
       try PostgresIndexes.drop(columns, of: table, tables, on: connection)

@@ -220,6 +220,7 @@ package struct PostgresOpening {
   private func makeOwn() throws(PostgresError) {
     try connection.execute(PostgresTables.own(isDistributed: isDistributed))
     if distribution == .citus { try connection.execute(PostgresShards.distribution) }
+    if isDistributed { try connection.execute(PostgresShards.numbering(isSpread: distribution == .citus)) }
     try setMeta("format", String(PostgresTables.format))
   }
 

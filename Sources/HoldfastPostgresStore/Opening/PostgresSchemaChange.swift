@@ -155,7 +155,17 @@ struct PostgresSchemaChange {
       "SELECT 1 FROM pg_constraint WHERE conrelid = to_regclass($1) AND conname = $2",
       PostgresParameters(relation, Self.plain(old)))
     if rows.isEmpty { return }
-    try connection.execute("ALTER TABLE \(relation) RENAME CONSTRAINT \(old) TO \(new)")
+    if !after.isDistributed {
+      try connection.execute("ALTER TABLE \(relation) RENAME CONSTRAINT \(old) TO \(new)")
+      return
+    }
+    // Citus renames no constraint.
+    try connection.execute("ALTER TABLE \(relation) DROP CONSTRAINT \(old)")
+    for table in self.new.tables.indices where after.relation(of: table) == relation {
+      for link in self.new.links(of: table) where after.referenceName(of: link) == new {
+        if let reference = after.reference(of: link) { try connection.execute(reference) }
+      }
+    }
   }
 
   // MARK: What is gone

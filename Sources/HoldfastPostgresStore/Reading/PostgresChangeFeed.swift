@@ -19,6 +19,8 @@ struct PostgresChangeFeed: Sendable {
     let values: PostgresStatement
     /// Reads stretches of the ledger with the values of the table's records: of one zone, and of many.
     let joined: (one: PostgresStatement, many: PostgresStatement)
+    /// On shards: reads a stretch of one zone, and the zone.
+    let withZone: PostgresStatement
 
     fileprivate init(_ table: TableSchema, _ relation: PostgresLayout.Relation, isDistributed: Bool) {
       (self.table, utf8) = (table.name, Array(table.name.utf8))
@@ -30,6 +32,7 @@ struct PostgresChangeFeed: Sendable {
         PostgresChangeFeed.joined(relation, "1::bigint", PostgresChangeFeed.one, by: "r.seq"),
         PostgresChangeFeed.joined(relation, "w.n", PostgresChangeFeed.many, by: "w.n, r.seq")
       )
+      withZone = PostgresChangeFeed.withZone(relation)
     }
   }
 
@@ -43,7 +46,7 @@ struct PostgresChangeFeed: Sendable {
   /// The reader's role. The server itself has no user, and may read all.
   static let role =
     "coalesce(m.role, CASE WHEN z.public THEN 'viewer' END, CASE WHEN $2 IS NULL THEN 'owner' END, '')"
-  private static let ledger = "r.seq, r.record_table, r.id, r.rev, r.state, r.stamp"
+  static let ledger = "r.seq, r.record_table, r.id, r.rev, r.state, r.stamp"
   private static let one =
     "FROM (SELECT * FROM holdfast.records r WHERE r.zone = $1 AND r.seq > $2 ORDER BY r.seq LIMIT $3) r"
   private static let many = """

@@ -38,6 +38,8 @@ class PostgresReader: StoreReader {
     case whole
     /// That of a transaction, which the next read opens.
     case opening
+    /// That of a transaction, which the next read of changes opens. Each zone is read again with them.
+    case deferred
     /// That of the open transaction.
     case inTransaction
   }
@@ -122,7 +124,8 @@ class PostgresReader: StoreReader {
     let (devices, answers) = try findDevices(tokens) { pipe in
       if !zones.isEmpty { asked = feed.ask(zones, size: Int(PostgresChangeFeed.few) * 2, isLast: true, pipe) }
     }
-    if reading != .inTransaction { moment += 1 }
+    // What is found before a deferred transaction begins counts as of its moment.
+    if reading != .inTransaction, reading != .deferred { moment += 1 }
     findings.add(devices, of: tokens, in: moment, history)
     guard let asked else { return }
     let read = feed.stretches(asked, of: zones, answers).filter { feed.missingTables(of: $0).isEmpty }
@@ -189,7 +192,20 @@ class PostgresReader: StoreReader {
     return rows.isEmpty ? nil : (rows.text(0, 0), rows.text(0, 1))
   }
 
-  func zones(of device: DeviceKey) throws -> [ZoneProgress] { try found(device.token).zones }
+  func zones(of device: DeviceKey) throws -> [ZoneProgress] { try whole(device.token).zones }
+
+  /// A device with its zones and refusals.
+  private func whole(_ token: TokenHash) throws -> PostgresFindings.Found {
+    let found = try found(token)
+    guard found.isPartial, let device = found.device else { return found }
+    let whole = try complete(found, device.key)
+    findings.devices[token] = whole
+    if self.device?.device?.key.token == token { self.device = whole }
+    return whole
+  }
+
+  /// Reads the zones and refusals of a device that was found without them.
+  func complete(_ found: PostgresFindings.Found, _ key: DeviceKey) throws -> PostgresFindings.Found { found }
 
   func answer(to request: QuietRequest, of device: Int64) -> [UInt8]? {
     self.device.flatMap { cache.answer(to: request, of: $0) }
@@ -200,7 +216,9 @@ class PostgresReader: StoreReader {
   }
 
   func refusals(of device: Int64) throws -> [StoredRefusal] {
-    if let known = self.device, known.device?.key.number == device { return known.refusals }
+    if let known = self.device?.device, known.key.number == device {
+      return try whole(known.key.token).refusals
+    }
     throw ServerError(.damaged, "The refusals of a device are read with it alone.")
   }
 
@@ -228,7 +246,11 @@ class PostgresReader: StoreReader {
   /// Reads from the look-up, which is made if needed. If it lacks rows, `body` runs again in a transaction and reads step by step.
   func moment<Result>(of lookUp: LookUp, _ body: () throws -> Result) throws -> Result {
     count = lookUp.count
-    if feed.isDistributed { return try moment(body) }
+    if feed.isDistributed {
+      let known = findings.devices[lookUp.token]
+      reading = .deferred
+      return try readInTransaction(keeping: known.map { (lookUp.token, $0) }, body)
+    }
     if findings.devices[lookUp.token] == nil { try self.lookUp([lookUp]) }
     do {
       reading = .whole
@@ -241,10 +263,18 @@ class PostgresReader: StoreReader {
   }
 
   /// The look-up of the other requests stays valid, because it has a snapshot of its own.
-  private func readInTransaction<Result>(_ body: () throws -> Result) throws -> Result {
+  ///
+  /// - Parameter known: the device, if it need not be of the transaction's moment.
+  private func readInTransaction<Result>(
+    keeping known: (token: TokenHash, found: PostgresFindings.Found)? = nil, _ body: () throws -> Result
+  ) throws -> Result {
     let others = findings
     findings.removeAll()
     moment += 1
+    if var known {
+      known.found.moment = moment
+      findings.devices[known.token] = known.found
+    }
     defer {
       findings = others
       // The transaction has only read, so its end does not matter.
@@ -315,6 +345,13 @@ class PostgresReader: StoreReader {
     of zones: [ZoneProgress], size: Int = PostgresChangeFeed.size, meanwhile work: () -> Void = {}
   ) throws -> [PostgresStretch] {
     try requireMoment()
+    if case .deferred = reading {
+      if zones.count == 1, let read = try feed.readAlone(zones[0], for: user, size: size, on: connection) {
+        return [read]
+      }
+      try connection.run(PostgresChangeFeed.begin)
+      reading = .inTransaction
+    }
     guard reading == .inTransaction else {
       throw ServerError(.damaged, "The changes of a zone are read in one moment with it.")
     }

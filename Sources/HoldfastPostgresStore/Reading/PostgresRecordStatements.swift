@@ -34,7 +34,7 @@ struct PostgresRecordStatements: Sendable {
       let ledger = """
         SELECT r.id, r.zone, r.state, \(RecordPlace.columnsSQL)\(columns)
         FROM holdfast.records r JOIN holdfast.zones z ON z.zone = r.zone
-        LEFT JOIN holdfast.access m ON m.zone = r.zone AND m."user" = $2 LEFT JOIN \(relation.name) t
+        LEFT JOIN holdfast.access m ON m.zone = r.zone AND m."user" = coalesce($2, '') LEFT JOIN \(relation.name) t
         """
       let mayRead =
         "r.state < 2 AND coalesce(m.role, CASE WHEN z.public THEN 'viewer' WHEN $2 IS NULL THEN 'owner' END) IS NOT NULL"

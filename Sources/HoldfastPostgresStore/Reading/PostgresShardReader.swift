@@ -4,8 +4,33 @@ import HoldfastService
 
 /// Reads from shards. Joins between data by device and data by zone run here.
 final class PostgresShardReader: PostgresReader {
+  /// The numbers of devices by their tokens, which all readers share.
+  private let numbers: PostgresDeviceNumbers
+
+  init(
+    _ connection: PostgresConnection, _ known: KnownHistory, _ feed: PostgresChangeFeed,
+    _ statements: PostgresRecordStatements, _ collections: PostgresCollections, _ parts: PostgresPartCache,
+    _ numbers: PostgresDeviceNumbers, isRepeatable: Bool
+  ) {
+    self.numbers = numbers
+    super.init(connection, known, feed, statements, collections, parts, isRepeatable: isRepeatable)
+  }
+
+  // Each statement of one table by its distribution column is planned once, for all shards.
   private static let findDevice = PostgresStatement(
-    PostgresReadStatements.devices("d.token_hash = $1", by: "r.first"))
+    "SELECT \(KnownDevice.alone) FROM holdfast.devices d WHERE d.number = $1 AND d.token_hash = $2")
+  private static let findNumber: PostgresStatement =
+    "SELECT d.number FROM holdfast.devices d WHERE d.token_hash = $1"
+  private static let findRefusals: PostgresStatement = """
+    SELECT r.first, r.last, r.operation, r.problem FROM holdfast.refusals r WHERE r.device = $1 ORDER BY r.first
+    """
+  private static let findMemberships: PostgresStatement =
+    "SELECT m.zone, m.role FROM holdfast.memberships m WHERE m.account = $1"
+  private static let findZone: PostgresStatement = """
+    SELECT z.zone, z.seq, z.purged, CASE WHEN z.public THEN 'viewer' ELSE '' END FROM holdfast.zones z WHERE z.zone = $1
+    """
+  /// The number of zones up to which each is asked for by itself, in one pipeline. More are asked for at once, on all their shards.
+  private static let few = 8
   private static let findAcks: PostgresStatement =
     "SELECT a.zone, a.epoch, a.seq, a.lost, a.purged FROM holdfast.acks a WHERE a.device = $1"
   private static let findZones: PostgresStatement = """
@@ -28,8 +53,9 @@ final class PostgresShardReader: PostgresReader {
     let purged: Int64
     let role: String
 
-    init(_ rows: PostgresRows, _ row: Int) {
-      (seq, purged, role) = (rows.int64(row, 1), rows.int64(row, 2), rows.text(row, 3))
+    init(_ rows: PostgresRows, _ row: Int, role: String?) {
+      (seq, purged) = (rows.int64(row, 1), rows.int64(row, 2))
+      self.role = role ?? rows.text(row, 3)
     }
   }
 
@@ -38,19 +64,42 @@ final class PostgresShardReader: PostgresReader {
   ) {
     var found: [TokenHash: PostgresFindings.Found] = [:]
     for token in tokens {
+      let bytes = token.withBytes { Array($0) }
+      let known = numbers[token]
       let answers = try connection.pipeline { pipe in
         pipe.send(PostgresEpoch.find)
-        pipe.send(Self.findDevice, PostgresParameters(token.withBytes { Array($0) }))
+        if let known {
+          pipe.send(Self.findDevice, PostgresParameters(known, bytes))
+        } else {
+          pipe.send(Self.findNumber, PostgresParameters(bytes))
+        }
       }
       try learn(history: answers[0])
-      let rows = answers[1]
+      var rows = answers[1]
+      if known == nil || rows.isEmpty {
+        if known != nil { rows = try connection.query(Self.findNumber, PostgresParameters(bytes)) }
+        numbers[token] = rows.isEmpty ? nil : rows.int64(0, 0)
+        guard let number = numbers[token] else { continue }
+        rows = try connection.query(Self.findDevice, PostgresParameters(number, bytes))
+      }
       if rows.isEmpty { continue }
-      found[token] = PostgresFindings.Found(
-        device: try KnownDevice(rows, 0, token),
-        zones: try zones(of: rows.int64(0, 0), user: rows.text(0, 1)),
-        refusals: rows.indices.compactMap { StoredRefusal(rows, $0) })
+      found[token] = PostgresFindings.Found(device: try KnownDevice(rows, 0, token), isPartial: true)
     }
     return (found, [])
+  }
+
+  override func complete(_ found: PostgresFindings.Found, _ key: DeviceKey) throws -> PostgresFindings.Found {
+    var whole = found
+    let number = PostgresParameters(key.number)
+    let answers = try connection.pipeline { pipe in
+      pipe.send(Self.findRefusals, number)
+      pipe.send(Self.findAcks, number)
+      pipe.send(Self.findMemberships, PostgresParameters(key.user))
+    }
+    whole.refusals = answers[0].indices.map { StoredRefusal(answers[0], $0, from: 0) }
+    whole.zones = try zones(acks: answers[1], memberships: answers[2])
+    whole.isPartial = false
+    return whole
   }
 
   override func findUnnotified(_ parameters: PostgresParameters, isForAll: Bool) throws -> PostgresRows {
@@ -94,25 +143,28 @@ final class PostgresShardReader: PostgresReader {
       })
   }
 
-  private func zones(of device: Int64, user: String) throws -> [ZoneProgress] {
-    let answers = try connection.pipeline { pipe in
-      pipe.send(Self.findAcks, PostgresParameters(device))
-      pipe.send(PostgresReadStatements.findMemberships, PostgresParameters(user))
+  /// The zones that a device acks and those that its user may see, each as its shard has it.
+  private func zones(acks: PostgresRows, memberships: PostgresRows) throws -> [ZoneProgress] {
+    let roles = TextMap(memberships.indices.map { (memberships.text($0, 0), memberships.text($0, 1)) })
+    let names = TextSet(acks.texts + memberships.texts).sorted()
+    let read = try connection.pipeline { pipe in
+      if names.count <= Self.few {
+        for name in names { pipe.send(Self.findZone, PostgresParameters(name)) }
+      } else {
+        var parameters = PostgresParameters()
+        parameters.append(array: names)
+        pipe.send(Self.findZones, parameters)
+      }
     }
-    let (acks, memberships) = (answers[0], answers[1])
     var standings: TextMap<Standing> = [:]
-    for row in memberships.indices { standings[memberships.text(row, 0)] = Standing(memberships, row) }
-    let others = acks.texts.filter { standings[$0] == nil }
-    var ofOthers: TextMap<Standing> = [:]
-    if !others.isEmpty {
-      var parameters = PostgresParameters()
-      parameters.append(array: others)
-      let rows = try connection.query(Self.findZones, parameters)
-      for row in rows.indices { ofOthers[rows.text(row, 0)] = Standing(rows, row) }
+    for rows in read {
+      for row in rows.indices {
+        standings[rows.text(row, 0)] = Standing(rows, row, role: roles[rows.text(row, 0)])
+      }
     }
     var zones = acks.indices.map { row in
       let zone = acks.text(row, 0)
-      let standing = standings.removeValue(forKey: zone) ?? ofOthers[zone]
+      let standing = standings.removeValue(forKey: zone)
       return ZoneProgress(
         zone: zone,
         ack: ZoneAck(

@@ -70,6 +70,10 @@ extension PostgresTables {
   private static let shards = """
     CREATE SEQUENCE holdfast.device_numbers;
     CREATE INDEX devices_of_token ON holdfast.devices (token_hash);
+    CREATE TABLE holdfast.memberships (
+      account text COLLATE "C" NOT NULL, zone text COLLATE "C" NOT NULL,
+      role text COLLATE "C" NOT NULL CHECK (role IN (\(Role.sqlList))), PRIMARY KEY (account, zone)
+    );
     """
 
   /// A UUIDv7 (RFC 9562, section 5.7) by the database's clock, for writers without an id. The milliseconds replace the first 48 random

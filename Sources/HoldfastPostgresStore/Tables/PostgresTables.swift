@@ -57,9 +57,9 @@ package struct PostgresTables {
     return sql
   }
 
-  /// The foreign keys of a table.
-  package func references(of index: Int) -> String {
-    schema.links(of: index).compactMap { reference(of: $0) }.map { $0 + ";\n" }.joined()
+  /// The statements that add the foreign keys of a table. Each is sent by itself: Citus sends the nodes the whole text of a command.
+  package func references(of index: Int) -> [String] {
+    schema.links(of: index).compactMap { reference(of: $0) }
   }
 
   /// The definition of one column, for CREATE TABLE and ALTER TABLE.

@@ -40,7 +40,7 @@ struct PostgresShardStatements {
     "SELECT device, last FROM holdfast.refusals WHERE device = $1 ORDER BY first"
   static let countAcks: PostgresStatement =
     "SELECT device, count(*) FROM holdfast.acks WHERE device = $1 GROUP BY device"
-  /// Selects the zone if it exists, even if another transaction has locked it.
+  /// Selects the zone if it exists, even if another transaction has locked it. Asked for when its row could not be locked.
   static let findZone: PostgresStatement = "SELECT zone FROM holdfast.zones WHERE zone = $1"
   static let findRoles: PostgresStatement =
     "SELECT m.zone, m.\"user\", m.role FROM holdfast.access m WHERE m.zone = $1 AND m.\"user\" = ANY ($2)"
@@ -56,6 +56,12 @@ struct PostgresShardStatements {
     ON CONFLICT (zone, "user") DO UPDATE SET role = excluded.role
     """
   static let dropRole: PostgresStatement = "DELETE FROM holdfast.access WHERE zone = $1 AND \"user\" = $2"
+  static let putMembership: PostgresStatement = """
+    INSERT INTO holdfast.memberships (account, zone, role) VALUES ($1, $2, $3)
+    ON CONFLICT (account, zone) DO UPDATE SET role = excluded.role
+    """
+  static let dropMembership: PostgresStatement =
+    "DELETE FROM holdfast.memberships WHERE account = $1 AND zone = $2"
   static let dropPlace: PostgresStatement =
     "DELETE FROM holdfast.records WHERE zone = $1 AND record_table = $2 AND id = $3"
   static let putPlace: PostgresStatement = """
@@ -70,7 +76,7 @@ struct PostgresShardStatements {
     ON CONFLICT (zone) DO UPDATE SET seq = greatest(t.seq, excluded.seq)
     """
 
-  static let nextDevice: PostgresStatement = "SELECT nextval('holdfast.device_numbers')"
+  static let nextDevice: PostgresStatement = "SELECT holdfast.next_device($1)"
   static let addDevice: PostgresStatement = """
     INSERT INTO holdfast.devices (number, id, account, name, token_hash, clock, seen_at, session_at, scope, issued_after)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8, $9)

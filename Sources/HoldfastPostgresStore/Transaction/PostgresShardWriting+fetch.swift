@@ -42,7 +42,6 @@ extension PostgresShardWriting {
       }
       for zone in zones {
         starts.append(pipe.send(statements.lockZone, PostgresParameters(zone)))
-        pipe.send(PostgresShardStatements.findZone, PostgresParameters(zone))
         var users = PostgresParameters(zone)
         users.append(array: joined.users)
         pipe.send(PostgresShardStatements.findRoles, users)
@@ -63,12 +62,21 @@ extension PostgresShardWriting {
     }
     if names >= 0 { store.accountTable.learn(names: answers[names]) }
     requests?.learn(answers, &fetched)
+    // A zone that could not be locked is new, or another transaction has it.
+    let unlocked = zip(zones, starts).filter { answers[$1].isEmpty }.map(\.0)
+    let there =
+      unlocked.isEmpty
+      ? []
+      : try store.connection.pipeline { pipe in
+        for zone in unlocked { pipe.send(PostgresShardStatements.findZone, PostgresParameters(zone)) }
+      }
+    let standing = TextMap(zip(unlocked, there).map { ($0, $1) })
     var held: TextSet = []
     for (zone, start) in zip(zones, starts) {
-      held.formUnion(fetched.learn(zones: answers[start], there: answers[start + 1], [zone]))
+      held.formUnion(fetched.learn(zones: answers[start], there: standing[zone] ?? answers[start], [zone]))
       if (fetched.zones[zone] ?? nil) == nil { continue }
       for user in joined.users { fetched.roles[ZoneUser(zone: zone, user: user)] = .some(nil) }
-      fetched.learn(roles: answers[start + 2])
+      fetched.learn(roles: answers[start + 1])
     }
     fetched.records = entries(places, found.map { ($0.zone, $0.table, answers[$0.number]) })
     fetched.wait(footprints, held: held, busy: [])

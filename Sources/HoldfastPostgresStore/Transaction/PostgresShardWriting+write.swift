@@ -41,8 +41,11 @@ extension PostgresShardWriting {
       if let role {
         pipe.send(
           PostgresShardStatements.putRole, PostgresParameters(member.zone, member.user, role.rawValue))
+        pipe.send(
+          PostgresShardStatements.putMembership, PostgresParameters(member.user, member.zone, role.rawValue))
       } else {
         pipe.send(PostgresShardStatements.dropRole, PostgresParameters(member.zone, member.user))
+        pipe.send(PostgresShardStatements.dropMembership, PostgresParameters(member.user, member.zone))
       }
     }
   }

@@ -68,7 +68,9 @@ final class PostgresShardWriting: PostgresWriting {
   }
 
   func add(_ device: NewDevice) throws {
-    let number = try store.connection.query(PostgresShardStatements.nextDevice).int64(0, 0)
+    let number = try store.connection.query(
+      PostgresShardStatements.nextDevice, PostgresParameters(device.user)
+    ).int64(0, 0)
     try store.connection.run(
       PostgresShardStatements.addDevice,
       PostgresParameters(

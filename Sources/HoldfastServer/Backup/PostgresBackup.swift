@@ -77,9 +77,9 @@ struct BackupTable {
     ])
   }
 
-  /// Holdfast's own tables whose rows are not created with the database.
+  /// Holdfast's own tables whose rows are not created with the database, nor from those of others.
   static let own = PostgresShards.places.map(\.relation).filter {
-    $0 != "holdfast.meta" && $0 != "holdfast.tables"
+    !(["holdfast.meta", "holdfast.tables"] + PostgresShards.derived).contains($0)
   }
 
   static func all(of layout: PostgresLayout, on connection: PostgresConnection) throws -> [BackupTable] {

@@ -32,6 +32,7 @@ struct PostgresRestore {
         let filler = Filler(tables, connection)
         try reader.read { try filler.take($0) }
         try filler.end()
+        if layout.isDistributed { try connection.execute(PostgresShards.derivation) }
         let sequence =
           layout.isDistributed
           ? "'holdfast.device_numbers'" : "pg_get_serial_sequence('holdfast.devices', 'number')"

@@ -7,14 +7,14 @@ import HoldfastServer
 /// It is as deterministic as its single client. But its own disk can't fail, and the server dies only at two points that the plan chooses:
 /// before a request, or after its commit.
 final class RealPostgres {
-  let url: String
+  let location: PostgresLocation
   private var connection: PostgresConnection?
 
-  init(_ url: String) { self.url = url }
+  init(_ location: PostgresLocation) { self.location = location }
 
   private func connected() throws -> PostgresConnection {
     if let connection, connection.isUsable { return connection }
-    let new = try PostgresConnection(url)
+    let new = try PostgresConnection(location.url)
     try new.execute("SET client_min_messages = warning")
     connection = new
     return new
@@ -22,13 +22,17 @@ final class RealPostgres {
 
   /// Drops everything in the database.
   func empty() throws {
-    try connected().execute(
-      "DROP SCHEMA IF EXISTS holdfast CASCADE; DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+    // A cluster takes one command at a time.
+    for command in [
+      "DROP SCHEMA IF EXISTS holdfast CASCADE", "DROP SCHEMA public CASCADE", "CREATE SCHEMA public",
+    ] {
+      try connected().execute(command)
+    }
   }
 
   /// The findings of the server's own check.
   func soundness() throws -> [String] {
-    try Administration(.postgres(PostgresLocation(url))).doctor().map(\.description)
+    try Administration(.postgres(location)).doctor().map(\.description)
   }
 
   /// The server's records, tombstones and counters.
@@ -64,7 +68,7 @@ final class RealPostgres {
     let rows = try connection.query(
       PostgresStatement(
         """
-        SELECT r.id, r.zone, r.rev, r.seq\(columns) FROM holdfast.records r JOIN \(relation) t ON t.id = r.id
+        SELECT r.id, r.zone, r.rev, r.seq\(columns) FROM holdfast.records r JOIN \(relation) t ON t.zone = r.zone AND t.id = r.id
         WHERE r.record_table = '\(table.name)' AND r.state = 0
         """))
     for row in rows.indices {

@@ -78,7 +78,7 @@ extension World {
 
   private func open(_ postgres: RealPostgres, _ environment: ServerEnvironment) throws -> InlineServer {
     try InlineServer(
-      .postgres(PostgresLocation(postgres.url)), schema: schema(server.version),
+      .postgres(postgres.location), schema: schema(server.version),
       removals: .allow, environment: environment,
       log: { [unowned self] in history.add("server says: \($0)", at: now) })
   }

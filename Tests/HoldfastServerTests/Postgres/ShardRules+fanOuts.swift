@@ -23,9 +23,9 @@ extension ShardRules {
         SELECT t.id FROM \S+ t WHERE t.\w+ = \$1 LIMIT \$2
         """#),
     FanOut(
-      reason: "a device shows its token alone",
+      reason: "a device shows its token alone, the first time to this server",
       pattern: #"""
-        SELECT .* FROM holdfast.devices d LEFT JOIN holdfast.refusals r ON r.device = d.number WHERE d.token_hash = \$1 ORDER BY r.first
+        SELECT d.number FROM holdfast.devices d WHERE d.token_hash = \$1
         """#),
     FanOut(
       reason: "a device signs in with its id",
@@ -273,6 +273,7 @@ extension ShardRules {
     #"SELECT m.zone, m.user, m.group, m.role FROM holdfast.members m WHERE m.invited_by IS NULL"#,
     #"SELECT l.zone, l.user FROM holdfast.departures l"#,
     #"SELECT a.zone, a.user, a.role FROM holdfast.access a"#,
+    #"SELECT m.zone, m.account, m.role FROM holdfast.memberships m"#,
     #"SELECT z.zone FROM holdfast.zones z"#,
     #"SELECT t.\w+ FROM \S+ t WHERE t.\w+ IS NOT NULL"#,
     #"SELECT z.zone FROM holdfast.zones z LEFT JOIN .* m.id IS NULL"#,

@@ -21,12 +21,42 @@ package enum PostgresShards {
     ("holdfast.created", .by("device")),
     ("holdfast.results", .by("account")), ("holdfast.result_ids", .by("account")),
     ("holdfast.identities", .everywhere), ("holdfast.access", .by("zone")),
+    ("holdfast.memberships", .by("account")),
     ("holdfast.invitations", .by("zone")),
     ("holdfast.recovered_records", .by("zone")), ("holdfast.claimed_seqs", .by("zone")),
     ("holdfast.departures", .by("zone")), ("holdfast.blocks", .everywhere),
     ("holdfast.keys", .everywhere), ("holdfast.zone_claims", .by("zone")),
     ("holdfast.audit", .everywhere), ("holdfast.samples", .everywhere),
   ]
+
+  /// The tables that the form for shards has beside those of a single database. Other tables' rows say what is in them.
+  package static let derived = ["holdfast.memberships"]
+
+  /// Fills the derived tables.
+  package static let derivation = """
+    INSERT INTO holdfast.memberships (account, zone, role) SELECT a."user", a.zone, a.role FROM holdfast.access a
+    """
+
+  /// Gives the next number of a device. On a cluster it is one of which the node has the device's rows that has the private zone of the
+  /// account: a write there is a transaction of one node. Where shards have moved apart, any number will do.
+  package static func numbering(isSpread: Bool) -> String {
+    let next = "SELECT nextval('holdfast.device_numbers')"
+    let node = { (relation: String, value: String) in
+      """
+      (SELECT p.groupid FROM pg_catalog.pg_dist_placement p
+        WHERE p.shardid = pg_catalog.get_shard_id_for_distribution_column('\(relation)', \(value)))
+      """
+    }
+    let near = """
+      SELECT coalesce((
+        SELECT d.number FROM (SELECT nextval('holdfast.device_numbers') AS number FROM generate_series(1, 32) OFFSET 0) d
+        WHERE \(node("holdfast.devices", "d.number")) = \(node("holdfast.zones", "$1")) LIMIT 1
+      ), nextval('holdfast.device_numbers'))
+      """
+    return """
+      CREATE FUNCTION holdfast.next_device(account text) RETURNS bigint LANGUAGE sql VOLATILE AS $$ \(isSpread ? near : next) $$;
+      """
+  }
 
   /// The statements that distribute Holdfast's own tables.
   package static var distribution: String { places.map { put($0.relation, $0.place) }.joined() }
@@ -41,9 +71,9 @@ package enum PostgresShards {
     case .by(let column):
       let first =
         switch column {
-        case "zone": "holdfast.zones"
-        case "account": "holdfast.results"
-        default: "holdfast.devices"
+        case "number", "device": "holdfast.devices"
+        // An account's rows are on the shard of its private zone, which has the same name.
+        default: "holdfast.zones"
         }
       let group = relation == first ? "none" : first
       return "SELECT create_distributed_table(\(name), '\(column)', colocate_with => '\(group)');\n"
