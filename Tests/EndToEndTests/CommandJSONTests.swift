@@ -23,7 +23,7 @@ struct CommandJSONTests {
       ["serve", "--schema", schema, "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"] + data,
       ["schema", "prune"] + data, ["users"] + data, ["zones"] + data,
       ["zones", "grant", "none", "nobody", "owner"] + data, ["devices"] + data,
-      ["devices", "reset", "--all"] + data,
+      ["devices", "reset", "--all"] + data, ["audit"] + data,
       ["tokens", "create", "--name", "reporter", "--role", "viewer", "--all-zones"] + data,
       ["tokens"] + data, ["conflicts"] + data, ["doctor", "--repair"] + data, ["purge"] + data,
       ["backup", path("one.backup")] + data, ["backup", "--verify", path("one.backup")] + data,

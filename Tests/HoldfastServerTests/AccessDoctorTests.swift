@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastHTTP
+import HoldfastPostgresStore
 import Testing
 
 @testable import HoldfastServer
@@ -26,12 +27,17 @@ import Testing
     ])
   }
 
+  /// Changes access behind the server's back; on shards also the lists of users' zones that are derived from it.
   private func run(_ sql: String) throws {
     try server.change(
       sqlite: sql.replacing("ACCESS", with: "holdfast_access").replacing(
         "ACCOUNTS", with: "holdfast_accounts"),
       postgres: sql.replacing("ACCESS", with: "holdfast.access").replacing(
         "ACCOUNTS", with: "holdfast.accounts"))
+    if Engine.used == .distributed {
+      try server.change(
+        sqlite: "", postgres: "DELETE FROM holdfast.memberships; \(PostgresShards.derivation)")
+    }
   }
 
   private func repair() throws -> [String] {
