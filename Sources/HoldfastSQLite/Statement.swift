@@ -108,7 +108,10 @@ package final class Statement {
     sqlite3_reset(handle)
     isRunning = false
     defer { started = nil }
-    if let started, let slow = observation.slow { reportIfSlow(since: started, to: slow) }
+    if let started, let slow = observation.slow {
+      let duration = started.duration(to: .now)
+      if duration >= slow.limit { slow.report(sql, took: duration) { queryPlan(of: sql, in: database) } }
+    }
     guard observation.isObserving else { return }
     if !written.isEmpty, sqlite3_total_changes(database) != totalChangesBefore {
       observation.changedAny(observation.rowsSeen == rowsSeenBefore ? written : unhooked)

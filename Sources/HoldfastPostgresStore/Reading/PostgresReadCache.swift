@@ -13,7 +13,6 @@ struct PostgresReadCache {
   private var snapshot = ""
   private var count = 0
   private var devices: [TokenHash: PostgresFindings.Found] = [:]
-  private var answers: [Int64: (request: QuietRequest, answer: [UInt8])] = [:]
   /// Whether nothing was written between the last two queries.
   private(set) var isQuiet = false
 
@@ -24,7 +23,7 @@ struct PostgresReadCache {
   mutating func see(_ snapshot: String) -> Bool {
     isQuiet = snapshot == self.snapshot
     if !isQuiet || count > Self.limit {
-      (self.snapshot, count, devices, answers) = (snapshot, 0, [:], [:])
+      (self.snapshot, count, devices) = (snapshot, 0, [:])
     }
     return isQuiet
   }
@@ -44,18 +43,5 @@ struct PostgresReadCache {
       self.devices[token] = found
       count += 1 + found.zones.count
     }
-  }
-
-  func answer(to request: QuietRequest, of device: PostgresFindings.Found) -> [UInt8]? {
-    guard device.snapshot == snapshot, let number = device.device?.key.number, let known = answers[number],
-      known.request == request
-    else { return nil }
-    return known.answer
-  }
-
-  mutating func keep(_ answer: [UInt8], to request: QuietRequest, of device: PostgresFindings.Found) {
-    guard device.snapshot == snapshot, let number = device.device?.key.number else { return }
-    answers[number] = (request, answer)
-    count += 1 + answer.count / 300
   }
 }

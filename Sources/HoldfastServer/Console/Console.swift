@@ -130,11 +130,13 @@ struct Console: Sendable {
     case ["server"]:
       return long { server().json(api.database, DiskFigures(location), at: now) }
     case ["attention"]: return long { try attention() }
-    case ["recovery"]: return long { try administration().recovery }
+    case ["recovery"]: return long { try Self.recovery(administration()) }
     case ["schema"]: return long { Self.json(of: api.database.schema) }
     case ["retention"]:
       return long { [retention] in
-        try administration().json(of: retention, api.environment.limits, server().metrics)
+        Self.json(
+          of: retention, api.environment.limits, server().metrics,
+          clockWarning: try administration().clockWarning)
       }
     default: throw Problem(.notFound)
     }

@@ -1,34 +1,35 @@
 import HoldfastCore
 import HoldfastService
 
-extension Administration {
+extension Console {
   /// The rows of each listing of a recovery.
   private static let recoverySize = 200
 
   /// What `holdfast restore --report` prints, up to a number of rows.
-  var recovery: JSONValue {
-    get throws {
-      func json(_ listing: Listing) -> JSONValue {
-        [
-          "columns": .array(listing.columns.map { .string($0) }),
-          "count": .integer(Int64(listing.rows.count)),
-          "rows": .array(
-            listing.rows.prefix(Self.recoverySize).map { .array($0.map { JSONValue.string($0) }) }),
-        ]
-      }
-      return ["claims": json(try recoveryClaims()), "missing": json(try restoreReport())]
+  static func recovery(_ administration: Administration) throws -> JSONValue {
+    func json(_ listing: Administration.Listing) -> JSONValue {
+      [
+        "columns": .array(listing.columns.map { .string($0) }),
+        "count": .integer(Int64(listing.rows.count)),
+        "rows": .array(listing.rows.prefix(recoverySize).map { .array($0.map { JSONValue.string($0) }) }),
+      ]
     }
+    return [
+      "claims": json(try administration.recoveryClaims()),
+      "missing": json(try administration.restoreReport()),
+    ]
   }
 
   /// The content of `GET retention`: what is kept for how long, the last pass of this node, and what the clock looks like.
-  func json(of retention: Retention, _ limits: UserLimits, _ metrics: MetricsSummary) throws -> JSONValue {
+  static func json(
+    of retention: Retention, _ limits: UserLimits, _ metrics: MetricsSummary, clockWarning warning: String?
+  ) -> JSONValue {
     func row(_ what: String, _ seconds: Int64, _ until: String) -> JSONValue {
       ["what": .string(what), "seconds": .integer(seconds), "until": .string(until)]
     }
     func row(_ what: String, _ duration: Duration, _ until: String) -> JSONValue {
       row(what, duration.components.seconds, until)
     }
-    let warning = try clockWarning
     return [
       "kept": [
         row(
@@ -52,9 +53,7 @@ extension Administration {
       "clock": warning.map { .string($0) } ?? .null,
     ]
   }
-}
 
-extension Console {
   /// The content of `GET schema`.
   static func json(of schema: SyncSchema) -> JSONValue {
     [

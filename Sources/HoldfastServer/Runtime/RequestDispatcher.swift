@@ -5,6 +5,8 @@ import HoldfastService
 
 /// Runs the steps of the API on threads. Short steps run inline on the HTTP thread; writes, password checks and long reads have threads of
 /// their own. If reads wait for a network (PostgreSQL), all reads run on reading threads.
+///
+/// Longer than 400 lines: every way of a request between the queues is here, and the queues are private.
 final class RequestDispatcher: Sendable {
   struct Write: Sendable {
     let command: ServiceCommand

@@ -39,6 +39,9 @@ extension SimulatedDisk {
 }
 
 extension SimulatedDisk.Step.Kind {
+  /// Whether it changes more than the bytes of a file.
+  var changesNames: Bool { [.create, .truncate, .delete].contains(self) }
+
   /// SQLite's error code for a failed step. Swift does not import the macros that define these codes.
   var failure: Int32 {
     switch self {

@@ -120,8 +120,3 @@ extension Command.Trouble {
     }
   }
 }
-
-extension SimulatedDisk.Step.Kind {
-  /// Whether it changes more than the bytes of a file.
-  fileprivate var changesNames: Bool { [.create, .truncate, .delete].contains(self) }
-}
