@@ -114,19 +114,14 @@ on_shards() { HOLDFAST_TEST_STORE=distributed run 'on tables distributed by zone
 
 simulate_postgres() { simulate --postgres "$(Scripts/postgres.sh start "$postgres")" "$@"; }
 
-# The flags of the tests are those of the simulation as well: see Package.swift. It runs while the tests are compiled, the largest module of
-# which leaves one processor idle.
+# One build is enough for the tests and for the simulation: see Package.swift. SwiftPM would compile all again for a product by itself.
 export HOLDFAST_TESTS=yes
-build=(swift build --disable-index-store -debug-info-format none)
-set -m
-if (($# == 0)); then
-  "${build[@]}" --product simulate
-  start simulate --scenarios --every 6
-fi
-"${build[@]}" --build-tests
+swift build --build-tests --disable-index-store -debug-info-format none
 Scripts/typecheck-apps.sh
 # What takes longest begins first.
+set -m
 start on_postgres HoldfastServer "${one_store[@]}" "${chosen[@]}" "${once[@]}"
+if (($# == 0)); then start simulate --scenarios --every 6; fi
 start run 'on SQLite' EndToEnd
 start run 'on SQLite' HoldfastServer
 start on_shards HoldfastServer "${one_store[@]}" "${chosen[@]}" "${sharded[@]}"
