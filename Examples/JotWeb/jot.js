@@ -11,6 +11,8 @@ function update() {
   // Whose session has ended still has the lists.
   element("app").hidden = !user;
   element("welcome").hidden = isSignedIn;
+  // The main part of a page that has no lists.
+  element("welcome").role = user ? "region" : "main";
   document.body.classList.toggle("signed-out", !isSignedIn);
   if (!isSignedIn && !element("welcome").hasChildNodes()) showWelcome();
   if (isSignedIn) element("welcome").replaceChildren();
