@@ -78,8 +78,9 @@ final class PostgresShardReader: PostgresReader {
       var rows = answers[1]
       if known == nil || rows.isEmpty {
         if known != nil { rows = try connection.query(Self.findNumber, PostgresParameters(bytes)) }
-        numbers[token] = rows.isEmpty ? nil : rows.int64(0, 0)
-        guard let number = numbers[token] else { continue }
+        let number = rows.isEmpty ? nil : rows.int64(0, 0)
+        numbers[token] = number
+        guard let number else { continue }
         rows = try connection.query(Self.findDevice, PostgresParameters(number, bytes))
       }
       if rows.isEmpty { continue }
