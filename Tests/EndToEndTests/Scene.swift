@@ -153,3 +153,18 @@ extension Array {
     return shuffled(using: &random)
   }
 }
+
+extension Device {
+  /// Writes items one by one, each confirmed before the next.
+  func writeItems(_ count: Int) async throws -> Set<String> {
+    let list = try await addList("Home")
+    var titles: Set<String> = []
+    for number in 0..<count {
+      let title = "\(list).\(number)"
+      try await addItem(title, to: list)
+      while try await store.waitingOperations() > 0 { _ = try? await engine.sync() }
+      titles.insert(title)
+    }
+    return titles
+  }
+}

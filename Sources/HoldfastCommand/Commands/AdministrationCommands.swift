@@ -77,7 +77,7 @@ enum DoctorCommand: Subcommand {
       let repaired = try DatabaseRepair(options.location).run()
       for line in repaired { print(line) }
       if repaired.isEmpty { print("There was nothing that a repair mends.") }
-      Output.shared.set("repaired", .array(repaired.map { .string($0) }))
+      Output.shared.set("repaired", repaired)
     }
     let administration = try Administration(options.location)
     let (findings, doubts) = (try administration.doctor(), try administration.doubts())

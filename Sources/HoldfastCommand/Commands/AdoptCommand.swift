@@ -34,7 +34,7 @@ enum AdoptCommand {
     case (nil, false):
       let proposal = try adoption.propose(tables: tables)
       for note in proposal.notes { writeError(note) }
-      Output.shared.set("notes", .array(proposal.notes.map { .string($0) }))
+      Output.shared.set("notes", proposal.notes)
       guard let path = options["output"] else {
         Output.shared.text(proposal.text)
         return 0

@@ -33,7 +33,7 @@ enum BackupCommand: Subcommand {
       }
       note { try Administration(options.location).noteBackup(file, detail: "\(summary.text) Verified.") }
       show(summary, file, file)
-      Output.shared.set("removed", .array(removed.map { .string($0) }))
+      Output.shared.set("removed", removed)
       for old in removed { print("\(old) was removed.") }
     default: throw UsageError("Say one of FILE, --folder DIR and --verify FILE.")
     }
@@ -69,8 +69,8 @@ extension Backup.Summary {
   fileprivate var text: String { "\(zones) zones, \(records) records, taken at \(takenAt)." }
 
   fileprivate func setMembers() {
-    Output.shared.set("zones", .integer(Int64(zones)))
-    Output.shared.set("records", .integer(Int64(records)))
+    Output.shared.set("zones", zones)
+    Output.shared.set("records", records)
     Output.shared.set("taken_at", .string("\(takenAt)"))
   }
 }

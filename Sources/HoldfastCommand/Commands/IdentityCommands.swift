@@ -40,7 +40,7 @@ enum UsersCommand: Subcommand {
       let count = try Administration(options.location).export(words[1], as: format) { file, bytes in
         try appendToFile("\(words[2])/\(file)", bytes)
       }
-      Output.shared.set("records", .integer(Int64(count)))
+      Output.shared.set("records", count)
       print("\(count) records are in \(words[2]).")
     case "erase" where words.count == 2: return try erase(words[1], isSure: options.has("yes"), options)
     default: throw UsageError("holdfast users takes \(form.arguments).")
@@ -102,7 +102,7 @@ enum DevicesCommand: Subcommand {
       print("\(words[1]) is signed out.")
     case "reset":
       let count = try Administration(options.location).reset(selection(options), zone: options["zone"])
-      Output.shared.set("zones", .integer(Int64(count)))
+      Output.shared.set("zones", count)
       print("\(count) zones will be fetched again.")
     default: throw UsageError("holdfast devices takes \(form.arguments).")
     }

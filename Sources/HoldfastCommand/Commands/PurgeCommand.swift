@@ -31,7 +31,7 @@ enum PurgeCommand: Subcommand {
       ("conflicts", purged.conflicts), ("answers", purged.answers), ("results", purged.results),
       ("lost_history", purged.lostHistory), ("devices", purged.devices),
       ("erased", purged.erasedRecords + purged.remains), ("postponed", purged.postponed),
-    ] { Output.shared.set(name, .integer(Int64(count))) }
+    ] { Output.shared.set(name, count) }
     if purged.postponed == 0 { return 0 }
     print("\(purged.postponed) could not be done now; run it again.")
     return 1

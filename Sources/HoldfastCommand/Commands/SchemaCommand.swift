@@ -56,8 +56,8 @@ enum SchemaCommand: Subcommand {
     switch options["print"] {
     case nil:
       let own = schema.tables.filter { !$0.isBuiltIn }
-      Output.shared.set("tables", .integer(Int64(own.count)))
-      Output.shared.set("columns", .integer(Int64(own.reduce(0) { $0 + $1.columns.count })))
+      Output.shared.set("tables", own.count)
+      Output.shared.set("columns", own.reduce(0) { $0 + $1.columns.count })
       print("\(path) is good: \(own.count) tables, \(own.reduce(0) { $0 + $1.columns.count }) columns.")
     case "sql": Output.shared.text(schema.serverSQL)
     case "postgres": Output.shared.text(schema.postgresSQL)

@@ -93,8 +93,8 @@ enum ImportCommand: Subcommand {
     for (name, count) in [
       ("created", report.created), ("updated", report.updated), ("deleted", report.deleted),
       ("kept", report.kept),
-    ] { Output.shared.set(name, .integer(Int64(count))) }
-    Output.shared.set("ignored", .array(report.ignored.map { .string($0) }))
+    ] { Output.shared.set(name, count) }
+    Output.shared.set("ignored", report.ignored)
     Output.shared.set("problems", .array(report.problems.map(json)))
     for name in report.ignored { writeError("ignored, as the schema does not have it: \(name.shown)") }
     for problem in report.problems {
@@ -144,7 +144,7 @@ enum ImportCommand: Subcommand {
       return (try await engine.sync(), try await store.quarantined())
     }
     print("\(summary.sent) operations sent.")
-    Output.shared.set("sent", .integer(Int64(summary.sent)))
+    Output.shared.set("sent", summary.sent)
     Output.shared.set("refused", .array(refused.map { .string("\($0.reason)") }))
     for set in refused { writeError("refused: \(set.reason)".shown) }
     return refused.isEmpty

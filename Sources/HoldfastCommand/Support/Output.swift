@@ -64,6 +64,12 @@ final class Output: Sendable {
     }
   }
 
+  /// A count, for programs.
+  func set(_ name: String, _ count: some BinaryInteger) { set(name, .integer(Int64(count))) }
+
+  /// Texts, for programs.
+  func set(_ name: String, _ texts: [String]) { set(name, .array(texts.map { .string($0) })) }
+
   /// A table for people; for programs, the member `name`, an array with an object for each row.
   func table(_ listing: Administration.Listing, as name: String = "rows") {
     guard isJSON else { return Self.show(listing) }

@@ -1,3 +1,4 @@
+import HoldfastCore
 import HoldfastService
 import HoldfastSystem
 
@@ -14,7 +15,7 @@ struct DeviceFigures: Sendable {
   ///   - now: milliseconds since 1970.
   ///   - life: how long a silent device counts.
   init(_ devices: [DeviceLag], now: Int64, life: Duration) {
-    let expiry = now - life.components.seconds * 1000
+    let expiry = now.subtractingReportingOverflow(life.wholeMilliseconds).partialValue
     let live = devices.filter { $0.seenAt >= expiry }
     func count(_ range: ClosedRange<Int64>) -> Int { live.count { range.contains($0.changes) } }
     byLag = [

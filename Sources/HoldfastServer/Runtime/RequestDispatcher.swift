@@ -104,7 +104,7 @@ final class RequestDispatcher: Sendable {
 
     let webhook = configuration.webhook.map { Webhook($0) }
     self.webhook = webhook
-    let announce: @Sendable (ZoneChanges, [Write]) -> Void = { changes, writes in
+    let announce: @Sendable (ZoneChanges, ArraySlice<Write>) -> Void = { changes, writes in
       events.moved(changes)
       webhook?.moved(changes, in: CommitTraces(writes.map { ($0.command.key?.number, $0.trace) }))
     }
@@ -207,14 +207,14 @@ final class RequestDispatcher: Sendable {
   /// - Returns: the number of writes at the end that were not applied for lack of time.
   private static func perform(
     _ writes: [Write], on service: Service, _ metrics: Metrics?, isSlow: Bool,
-    _ announce: (ZoneChanges, [Write]) -> Void, putOff: (Write) -> Void
+    _ announce: (ZoneChanges, ArraySlice<Write>) -> Void, putOff: (Write) -> Void
   ) -> Int {
     let start = ContinuousClock.now
     let results = service.apply(writes.map(\.command))
     metrics?.committed(
       service.takeTally(), commands: results.count, seconds: start.duration(to: .now).inSeconds,
       isSlow: isSlow)
-    announce(service.takeChanges(), Array(writes.prefix(results.count)))
+    announce(service.takeChanges(), writes.prefix(results.count))
     for (write, result) in zip(writes, results) {
       if let result { write.finish(result) } else { putOff(write) }
     }

@@ -31,13 +31,12 @@ package struct AuditEntry: Sendable, Equatable {
 
   package init(at: Int64, _ action: AuditedAction, _ target: String, _ detail: String, by author: AuditAuthor)
   {
-    (self.at, self.action, self.author) = (at, action, author)
-    (self.target, self.detail) = (Self.cut(target), Self.cut(detail))
+    (self.at, self.action, self.target, self.detail, self.author) = (at, action, target, detail, author)
   }
 
-  /// The texts of the columns after the id and the time: action, target, detail, operator, node, address.
+  /// The texts of the columns after the id and the time, cut to the limit: action, target, detail, operator, node, address.
   package var texts: [String] {
-    [action.rawValue, target, detail] + [author.name, author.node, author.address].map(Self.cut)
+    [action.rawValue, target, detail, author.name, author.node, author.address].map(Self.cut)
   }
 
   private static func cut(_ text: String) -> String {

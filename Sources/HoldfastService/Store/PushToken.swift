@@ -13,7 +13,7 @@ package struct PushToken: Sendable, Equatable {
   package init(kind: String, token: String) { (self.kind, self.token) = (kind, token) }
 
   /// The bytes by which the database finds a token.
-  package static func hash(of token: String) -> [UInt8] { TokenHash(of: token).withBytes { Array($0) } }
+  package static func hash(of token: String) -> [UInt8] { SHA256.hash(of: Array(token.utf8)) }
 
   /// Reads `{"kind", "token"}`.
   ///

@@ -60,7 +60,7 @@ struct CitusFaultNodeTests {
       devices.append(try await cluster.signUp("user\(number)", on: "device \(number)", through: transport))
     }
     let confirmed = try await withThrowingTaskGroup(of: Set<String>.self) { group in
-      for device in devices { group.addTask { try await Self.write(20, on: device) } }
+      for device in devices { group.addTask { try await device.writeItems(20) } }
       return try await group.reduce(into: Set<String>()) { $0.formUnion($1) }
     }
     for node in 0..<2 {
@@ -94,18 +94,5 @@ struct CitusFaultNodeTests {
         await Task.yield()
       }
     }
-  }
-
-  /// Writes items one by one, each confirmed before the next.
-  private static func write(_ count: Int, on device: Device) async throws -> Set<String> {
-    let list = try await device.addList("Home")
-    var titles: Set<String> = []
-    for number in 0..<count {
-      let title = "\(list).\(number)"
-      try await device.addItem(title, to: list)
-      while try await device.store.waitingOperations() > 0 { _ = try? await device.engine.sync() }
-      titles.insert(title)
-    }
-    return titles
   }
 }

@@ -66,7 +66,7 @@ struct ExactlyOnceNodeTests {
       devices.append(try await cluster.signUp("user\(number)", on: "device \(number)", through: transport))
     }
     let confirmed = try await withThrowingTaskGroup(of: Set<String>.self) { group in
-      for device in devices { group.addTask { try await Self.write(20, on: device) } }
+      for device in devices { group.addTask { try await device.writeItems(20) } }
       return try await group.reduce(into: Set<String>()) { $0.formUnion($1) }
     }
     let database = try cluster.shared.reader()
@@ -80,18 +80,5 @@ struct ExactlyOnceNodeTests {
       #expect(try await device.store.quarantined().isEmpty)
     }
     try database.expectSound()
-  }
-
-  /// Writes items one by one, each confirmed before the next.
-  private static func write(_ count: Int, on device: Device) async throws -> Set<String> {
-    let list = try await device.addList("Home")
-    var titles: Set<String> = []
-    for number in 0..<count {
-      let title = "\(list).\(number)"
-      try await device.addItem(title, to: list)
-      while try await device.store.waitingOperations() > 0 { _ = try? await device.engine.sync() }
-      titles.insert(title)
-    }
-    return titles
   }
 }
