@@ -51,6 +51,16 @@ result() {
   printf '%4d passed %4d failed %4d s  %s\n' "$2" "$3" "$4" "$1" >>"$folder/results"
 }
 
+# A part that hangs is ended after half an hour, three times what the longest takes on a busy machine.
+bounded() { timeout --foreground --kill-after=30 1800 "$@"; }
+
+# The tests of a run that began and did not end.
+unfinished() {
+  local test='[^A-Za-z]*Test (".*"|[^ ]+\(.*\))'
+  comm -23 <(sed -nE "s/^$test started\.\$/\1/p" "$1" | sort) \
+    <(sed -nE "s/^$test( with [0-9]+ test cases?)? (passed|failed) after .*/\1/p" "$1" | sort)
+}
+
 # Says lines of a run's output, such as say what failed, at the end again.
 say_again() { grep -E "$2" "$1" | cut -c 1-400 >>"$folder/results" || true; }
 
@@ -66,19 +76,22 @@ run() {
   others=$(printf '%s\n' "${modules[@]}" | grep -vx "$module" | paste -sd '|')
   output=$(mktemp -p "$folder")
   # Not by "swift test", which waits until no other build is under way.
-  .build/debug/holdfastPackageTests.xctest --testing-library swift-testing "${filter[@]}" --skip "^($others)Tests\." "$@" >"$output" 2>&1 ||
+  bounded .build/debug/holdfastPackageTests.xctest --testing-library swift-testing "${filter[@]}" --skip "^($others)Tests\." "$@" >"$output" 2>&1 ||
     code=$?
   cat "$output"
   result "$module, $name" "$(count "$output" passed)" "$(count "$output" failed)" "$((SECONDS - start))" "$code"
   say_again "$output" ' recorded an issue at |Fatal error'
-  if ((code > 128)); then echo "Signal $((code - 128)) ended the tests of $module." >>"$folder/results"; fi
+  if ((code >= 124)); then
+    echo "The tests of $module were ended: $( ((code == 124)) && echo 'half an hour was over' || echo "signal $((code - 128))"). Not at their end:"
+    unfinished "$output" | head -20
+  fi >>"$folder/results"
 }
 
 # Runs a part of the simulation, which counts as one test.
 simulate() {
   local start=$SECONDS output code=0
   output=$(mktemp -p "$folder")
-  .build/debug/simulate "$@" >"$output" 2>&1 || code=$?
+  bounded .build/debug/simulate "$@" >"$output" 2>&1 || code=$?
   cat "$output"
   result "simulate ${*//postgres:*/URL}" "$((code == 0))" "$((code != 0))" "$((SECONDS - start))" "$code"
   say_again "$output" '^(seed .* breaks| +I[0-9]+: |.* BROKEN$|Again: )|error: '
@@ -88,7 +101,7 @@ simulate() {
 javascript() {
   local start=$SECONDS output code=0
   output=$(mktemp -p "$folder")
-  HOLDFAST_BIN=$PWD/.build/debug node --test --test-reporter=tap --test-concurrency=2 --test-timeout=300000 ${1:+--test-name-pattern="$1"} \
+  HOLDFAST_BIN=$PWD/.build/debug bounded node --test --test-reporter=tap --test-concurrency=2 --test-timeout=300000 ${1:+--test-name-pattern="$1"} \
     clients/js/test/*.test.js >"$output" 2>&1 || code=$?
   cat "$output"
   result 'JavaScript client' "$(sed -n 's/^# pass //p' "$output")" "$(sed -n 's/^# fail //p' "$output")" "$((SECONDS - start))" "$code"

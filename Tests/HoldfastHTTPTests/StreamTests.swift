@@ -125,16 +125,24 @@ import Testing
   func refused() throws {
     let responders = Mailbox<HTTPResponder>()
     let ended = Mailbox<Bool>()
-    let server = try HTTPServer { _, responder in responders.put(responder) }
+    let server = try HTTPServer { request, responder in
+      if request.target == "/idle" {
+        responder.respond(.text("idle"))
+      } else {
+        responders.put(responder)
+      }
+    }
     let client = try open(server)
     let responder = try #require(responders.take())
+    let idle = try open(server, "/idle")
+    #expect(try idle.readResponse().status == 200)
     let done = Mailbox<Bool>()
     SystemThread.detach {
       server.stop(grace: .seconds(3600))
       done.put(true)
     }
-    // The port is given back when the stop has begun.
-    while let other = try? RawClient(port: server.port) { other.close() }
+    // A connection without a request is closed when the connections are told of the stop.
+    #expect(idle.readToEnd().isEmpty)
     #expect(responder.stream(onEnd: { ended.put(true) }) == nil)
     #expect(try client.readResponse().status == 503)
     #expect(done.take() == true)
