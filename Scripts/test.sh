@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests, all or those whose name has the word given, and ends with "N passed, N failed". What goes through the
-# server's store runs on SQLite, on PostgreSQL, and the store's contract on PostgreSQL behind PgBouncer as well, and on tables of
-# the form that Citus distributes. All of them means the simulation too: its named scenarios, interrupted at
-# every sixth step, others each time, then new seeds for half a minute. Three of these parts run beside
+# server's store runs on SQLite, on PostgreSQL, and some of it on PostgreSQL behind PgBouncer. All of them means the simulation too: its
+# named scenarios, interrupted at every sixth step, others each time, then new seeds for half a minute. Three of these parts run beside
 # each other: most tests wait for processes that they started.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,10 +11,7 @@ modules=(HoldfastCore HoldfastSQLite HoldfastHTTP HoldfastCurl HoldfastPostgres 
 # What is the same whatever store is chosen.
 one_store=(--skip SQLite --skip NodeTests --skip '^HoldfastServerTests\.(CollectionState|Conditional|CrossOrigin|EventHub|Forwarding|Guess|OpenAPI|RestBadInput|WebhookPlan|Wire)')
 # What takes PostgreSQL by itself, whatever store is chosen.
-chosen=(--skip '^HoldfastServerTests\.(Adoption|Agreement|AnswerMoment|Cascade|ErasureSQL|Failover|Mismatch|NoGap|Payload|Plan|PostgresOpening|Repair|RollingSchema|SetColumn|Shard|SQLCount|SQLRead|StatementTimeout|Structure|TeamError|Trigger)')
-# Of what goes to tables distributed by zone, the suites that send them a statement which no other sends, and those on what is read of many
-# zones at one moment.
-sharded=(--skip '^HoldfastServerTests\.(?!Access|AccountLimit|Across|Choice|ConsoleAnswer|Consent|Database|DeletionPieces|Delta|EndedReference|Erasure|Export|FeedTests|ForeignID|Index|ListIndex|MoveAccess|Place|Policy|Precondition|PushToken|Rank|RecordAddress|Recovery|RequestID|RestoreTests|Retention|Rules|SchemaChange|ServiceToken|SnapshotTests|StudySet|TrustedClock|Type|Unique|ZoneLimit)')
+chosen=(--skip '^HoldfastServerTests\.(Adoption|Agreement|AnswerMoment|Cascade|ErasureSQL|Failover|Mismatch|NoGap|Payload|Plan|PostgresOpening|Repair|RollingSchema|SetColumn|SQLCount|SQLRead|StatementTimeout|Structure|TeamError|Trigger)')
 quick=(--skip '^EndToEndTests\.(?!Access|Convergence)')
 # What happens on the device or in HTTP alone, and what the tests of nodes do with PostgreSQL in their own way.
 once=(--skip '^EndToEndTests\.(CleanExit|CommandJSON|CommandLine|Conflict|DocumentedCommand|EarlyAnswer|Hostile|Identity|List|PristineKill|Proxy|Quarantine|RequestStorm|Scrambled|Snapshot|TLS|Undo)')
@@ -125,8 +121,6 @@ on_pooler() {
   HOLDFAST_TEST_STORE=postgres HOLDFAST_TEST_POSTGRES_POOLER=yes run 'on PostgreSQL through PgBouncer' "$@"
 }
 
-on_shards() { HOLDFAST_TEST_STORE=distributed run 'on tables distributed by zone' "$@"; }
-
 simulate_postgres() { simulate --postgres "$(Scripts/postgres.sh start "$postgres")" "$@"; }
 
 # One build is enough for the tests and for the simulation: see Package.swift. SwiftPM would compile all again for a product by itself.
@@ -139,7 +133,6 @@ start on_postgres HoldfastServer "${one_store[@]}" "${chosen[@]}" "${once[@]}"
 if (($# == 0)); then start simulate --scenarios --every 6; fi
 start run 'on SQLite' EndToEnd
 start run 'on SQLite' HoldfastServer
-start on_shards HoldfastServer "${one_store[@]}" "${chosen[@]}" "${sharded[@]}"
 start on_postgres EndToEnd "${one_store[@]}" "${once[@]}"
 start javascript "${1:-}"
 if (($# == 0)); then

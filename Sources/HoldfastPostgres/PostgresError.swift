@@ -45,7 +45,7 @@ public struct PostgresError: Error, Sendable, Hashable {
   public let table: String?
   /// The column, if the server named it.
   public let column: String?
-  /// The constraint, if the server named it. With Citus it is empty: decide by `code`.
+  /// The constraint, if the server named it.
   public let constraint: String?
   /// Whether the connection is unusable. It is then unknown whether the statement took effect.
   public let isConnectionLost: Bool

@@ -24,9 +24,6 @@ public struct PostgresOptions: Sendable {
   /// Receives the statements that take too long; nil for nobody.
   package var slow: SlowStatements?
 
-  /// Whether their plans are asked for; default true.
-  package var explainsSlow = true
-
   /// Creates the default options.
   public init() {}
 }

@@ -56,6 +56,9 @@ public final class PostgresRows {
   /// The row numbers.
   public var indices: Range<Int> { 0..<count }
 
+  /// The texts of the first column.
+  public var texts: [String] { indices.map { text($0, 0) } }
+
   /// The number of rows that the statement inserted, changed, deleted or, for a SELECT, returned; 0 for other statements.
   public var affectedCount: Int {
     PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0

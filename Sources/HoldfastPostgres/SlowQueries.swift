@@ -24,10 +24,9 @@ final class SlowQueries {
   }
 
   private let slow: SlowStatements?
-  private let explains: Bool
   private var waiting: [Call] = []
 
-  init(_ options: PostgresOptions) { (slow, explains) = (options.slow, options.explainsSlow) }
+  init(_ options: PostgresOptions) { slow = options.slow }
 
   /// The time when a call begins; nil if slow statements are not reported.
   var start: ContinuousClock.Instant? { slow == nil ? nil : .now }
@@ -76,7 +75,7 @@ final class SlowQueries {
     waiting = []
     for call in calls {
       slow.report(call.text, took: call.duration) {
-        explains && !isLost ? plan(of: call.statements, over: connection.connection) : []
+        isLost ? [] : plan(of: call.statements, over: connection.connection)
       }
     }
   }

@@ -6,7 +6,7 @@ import HoldfastCore
 enum Simulate {
   private static let usage = """
     Usage: simulate [--seed N] [--steps N] [--keep N,N,...] [--verbose] [--minutes N] [--seeds N]
-           [--postgres URL [--citus]] [--wide]
+           [--postgres URL] [--wide]
            simulate --scenarios [--every N] | --scenario NAME
 
       --seed N      the first seed; a new one unless given
@@ -18,7 +18,6 @@ enum Simulate {
       --verbose     prints what happens as it happens
       --wide        restores of the server too, and a column that gets another name
       --postgres U  the server has this database, which is emptied for each run, in place of a simulated disk
-      --citus       that database is a Citus cluster's
       --scenarios   runs the scenarios made by hand, one line each; with --minutes, seeds after them
       --every N     interrupts scenarios at every Nth of their steps alone, from one on that the seed decides
       --scenario S  runs the scenario of this name, and prints what happens

@@ -32,7 +32,7 @@ struct CommandLineTests {
     "a configuration file that is no object of settings is refused, with its place",
     arguments: [
       "", "[", "[]", "1", #"{"data": null}"#, #"{"data": 1.5}"#, #"{"data": {"a": 1}}"#, #"{"data": [1]}"#,
-      #"{"citus": "perhaps", "database": "postgres://x"}"#, "{\"data\": \"a\", \"data\": \"b\"}",
+      #"{"must-exist": "perhaps", "database": "postgres://x"}"#, "{\"data\": \"a\", \"data\": \"b\"}",
     ])
   func wrongFile(_ text: String) throws {
     let folder = try Programs.makeFolder()

@@ -5,24 +5,19 @@ import HoldfastServer
 import TemporaryPostgres
 import Testing
 
-/// The database of a server: SQLite, PostgreSQL (`TemporaryPostgres.isChosen`), or a Citus cluster (`TemporaryCitus.shared`).
+/// The database of a server: SQLite, or PostgreSQL (`TemporaryPostgres.isChosen`).
 enum SharedDatabase {
   case directory(URL)
   case postgres(PostgresLocation)
 
   /// A new one; what is in files goes into a folder.
   static func make(in folder: URL) throws -> SharedDatabase {
-    TemporaryPostgres.isChosen || TemporaryCitus.shared != nil
+    TemporaryPostgres.isChosen
       ? try makePostgres() : .directory(folder.appendingPathComponent("data"))
   }
 
   /// A new one in PostgreSQL, whatever the tests are to run on.
   static func makePostgres(on server: TemporaryPostgres = .shared) throws -> SharedDatabase {
-    if server === TemporaryPostgres.shared, let cluster = TemporaryCitus.shared {
-      var location = PostgresLocation(try cluster.makeDatabase())
-      location.isDistributed = true
-      return .postgres(location)
-    }
     let url = try server.makeDatabase()
     let pooled = server === TemporaryPostgres.shared ? try TemporaryPostgres.pooled(url) : nil
     return .postgres(PostgresLocation(pooled ?? url, direct: pooled == nil ? nil : url))
@@ -42,7 +37,6 @@ enum SharedDatabase {
     case .directory(let folder): ["--data", folder.path]
     case .postgres(let location):
       ["--database", location.url] + (location.direct.map { ["--database-direct", $0] } ?? [])
-        + (location.isDistributed ? ["--citus"] : [])
     }
   }
 

@@ -27,17 +27,13 @@ import Testing
     ])
   }
 
-  /// Changes access behind the server's back; on shards also the lists of users' zones that are derived from it.
+  /// Changes access behind the server's back.
   private func run(_ sql: String) throws {
     try server.change(
       sqlite: sql.replacing("ACCESS", with: "holdfast_access").replacing(
         "ACCOUNTS", with: "holdfast_accounts"),
       postgres: sql.replacing("ACCESS", with: "holdfast.access").replacing(
         "ACCOUNTS", with: "holdfast.accounts"))
-    if Engine.used == .distributed {
-      try server.change(
-        sqlite: "", postgres: "DELETE FROM holdfast.memberships; \(PostgresShards.derivation)")
-    }
   }
 
   private func repair() throws -> [String] {

@@ -85,26 +85,14 @@ final class TestWorld: Sendable {
   }
 }
 
-/// The engines that the one suite of the store contract runs on, as HOLDFAST_TEST_STORE says: SQLite, `postgres`, or PostgreSQL with tables
-/// `distributed` by zone: over the cluster that HOLDFAST_TEST_CITUS names, else in the form alone, in one database without Citus.
+/// The engines that the one suite of the store contract runs on, as HOLDFAST_TEST_STORE says: SQLite, or `postgres`.
 enum Engine {
-  case sqlite, postgres, distributed
+  case sqlite, postgres
 
-  static var used: Engine {
-    let environment = ProcessInfo.processInfo.environment
-    if environment.contains(where: { $0 == "HOLDFAST_TEST_STORE" && $1 == "distributed" }) {
-      return .distributed
-    }
-    return TemporaryPostgres.isChosen ? .postgres : .sqlite
-  }
+  static var used: Engine { TemporaryPostgres.isChosen ? .postgres : .sqlite }
 
   /// Databases with the tables of a schema, which others begin as copies of: that is several times as fast as making the tables again.
-  private static let templates = Mutex<[Template: String]>([:])
-
-  private struct Template: Hashable {
-    let engine: Engine
-    let schema: [UInt8]
-  }
+  private static let templates = Mutex<[[UInt8]: String]>([:])
 
   /// A new place for a database.
   ///
@@ -118,54 +106,23 @@ enum Engine {
       let url = try schema.map { try makeDatabase($0, rules) } ?? TemporaryPostgres.shared.makeDatabase()
       let pooled = try TemporaryPostgres.pooled(url)
       return .postgres(PostgresLocation(pooled ?? url, direct: pooled == nil ? nil : url))
-    case .distributed:
-      let url = try schema.map { try makeDatabase($0, rules) } ?? makeEmpty()
-      return location(url, distribution)
     }
-  }
-
-  /// How tables are distributed where they are.
-  private var distribution: PostgresLocation.Distribution {
-    TemporaryCitus.shared == nil ? .formAlone : .citus
-  }
-
-  private func makeEmpty() throws -> String {
-    if self == .distributed, let cluster = TemporaryCitus.shared { return try cluster.makeDatabase() }
-    return try TemporaryPostgres.shared.makeDatabase()
-  }
-
-  /// Removes a database that `makeLocation` made on a cluster, of which each costs processes and files on each node. Others go with
-  /// their server.
-  static func remove(_ location: DatabaseLocation) {
-    guard case .postgres(let location) = location, location.distribution == .citus else { return }
-    try? TemporaryCitus.shared?.drop(location.url)
   }
 
   /// A new database with the tables of a schema, that no server has served yet.
   func makeDatabase(_ schema: SyncSchema, _ rules: Rules = Rules()) throws -> String {
     let template = try Self.templates.withLock { templates in
-      let key = Template(engine: self, schema: schema.json.bytes)
+      let key = schema.json.bytes
       if let made = templates[key] { return made }
-      let url = try makeEmpty()
-      let place = self == .distributed ? location(url, distribution) : .postgres(PostgresLocation(url))
-      _ = try InlineServer(place, schema: schema, rules: rules, environment: TestWorld().environment)
+      let url = try TemporaryPostgres.shared.makeDatabase()
+      _ = try InlineServer(
+        .postgres(PostgresLocation(url)), schema: schema, rules: rules, environment: TestWorld().environment)
       // A copy of a database that was served is noticed by its next server: these are to look new.
       try PostgresConnection(url).execute("DELETE FROM holdfast.meta WHERE key = 'history'")
       templates[key] = url
       return url
     }
-    if self == .distributed, let cluster = TemporaryCitus.shared {
-      return try cluster.makeDatabase(copying: template)
-    }
     return try TemporaryPostgres.shared.makeDatabase(copying: template)
-  }
-
-  private func location(_ url: String, _ distribution: PostgresLocation.Distribution) -> DatabaseLocation {
-    var location = PostgresLocation(url)
-    location.distribution = distribution
-    let watch = ShardWatch()
-    location.onStatement = { watch.see($0) }
-    return .postgres(location)
   }
 }
 
@@ -227,7 +184,6 @@ final class TestServer {
 
   deinit {
     inline = nil
-    Engine.remove(location)
     try? FileManager.default.removeItem(at: folder)
   }
 

@@ -8,7 +8,7 @@ extension [CommandForm.Option] {
     [
       .init(
         name: "data", value: "DIR", help: "The data directory, for SQLite",
-        alternatives: ["database", "database-direct", "citus"]),
+        alternatives: ["database", "database-direct"]),
       .init(
         name: "database", value: "URL",
         help: "The PostgreSQL database, such as postgres://user@host/name, in place of --data",
@@ -16,11 +16,6 @@ extension [CommandForm.Option] {
       .init(
         name: "database-direct", value: "URL",
         help: "The same database without the pooler, when --database is PgBouncer in transaction mode",
-        alternatives: ["data"]),
-      .init(
-        name: "citus", value: nil,
-        help:
-          "The database is a Citus cluster's, whose tables are distributed by zone; --database is its coordinator",
         alternatives: ["data"]),
     ].settings
   }
@@ -32,13 +27,10 @@ extension Options {
     get throws(UsageError) {
       switch (self["data"], self["database"]) {
       case (let directory?, nil):
-        if has("citus") { throw UsageError("--citus goes with --database.") }
         if has("database-direct") { throw UsageError("--database-direct goes with --database.") }
         return .directory(directory)
       case (nil, let url?):
-        var location = PostgresLocation(url, direct: self["database-direct"])
-        location.isDistributed = has("citus")
-        return .postgres(location)
+        return .postgres(PostgresLocation(url, direct: self["database-direct"]))
       case (nil, nil): throw UsageError("Say where the database is: --data DIR or --database URL.")
       case (_?, _?): throw UsageError("--data and --database exclude each other.")
       }

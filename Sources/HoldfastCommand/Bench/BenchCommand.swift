@@ -12,7 +12,6 @@ enum BenchCommand: Subcommand {
       .init(name: "runs", value: "COUNT", help: "Runs of which the median counts; 3 unless given"),
       .init(
         name: "database", value: "URL", help: "Measures with an empty PostgreSQL database in place of SQLite"),
-      .init(name: "citus", value: nil, help: "The database is a Citus cluster's; it goes with --database"),
       .init(
         name: "only", value: "PART",
         help:
@@ -33,11 +32,8 @@ enum BenchCommand: Subcommand {
       throw UsageError(
         "--only takes \(Bench.Part.allCases.map(\.rawValue).joined(separator: ", ")).")
     }
-    if options.has("citus"), options["database"] == nil {
-      throw UsageError("--citus goes with --database.")
-    }
     let bench = Bench(
-      folder: folder, database: options["database"], isDistributed: options.has("citus"), runs: runs,
+      folder: folder, database: options["database"], runs: runs,
       plots: options["plots"].map { URL(fileURLWithPath: $0) },
       parts: part.flatMap { $0 }.map { [$0] } ?? Bench.Part.usual)
     let results = try blocking { try await bench.all() }
@@ -51,8 +47,6 @@ struct Bench: Sendable {
   let folder: URL
   /// The PostgreSQL database; nil for SQLite.
   let database: String?
-  /// Whether it is a Citus cluster's.
-  let isDistributed: Bool
   let runs: Int
   let plots: URL?
 
@@ -71,11 +65,7 @@ struct Bench: Sendable {
     // The growth takes more than these allow.
     environment.limits.sessionsInHour = .max
     environment.zoneLimits.records = nil
-    let location = database.map { url in
-      var location = PostgresLocation(url)
-      location.isDistributed = isDistributed
-      return DatabaseLocation.postgres(location)
-    }
+    let location = database.map { DatabaseLocation.postgres(PostgresLocation($0)) }
     let server = try Server(
       Configuration(
         schema: schema,

@@ -3,7 +3,7 @@ package import HoldfastPostgres
 package import HoldfastService
 
 /// Operator queries in PostgreSQL.
-package class PostgresAdministration: StoreAdministration {
+package final class PostgresAdministration: StoreAdministration {
   package var store: any StoreWriter { postgres }
   package let schema: SyncSchema
   package let layout: PostgresLayout
@@ -148,9 +148,7 @@ package class PostgresAdministration: StoreAdministration {
   /// Finds records whose row is newer than their ledger row. The triggers and the service write both in one transaction, unless the write
   /// changes nothing that devices have.
   package func doubts() throws -> [Finding] {
-    // Transaction numbers of different shards are not comparable. Distributed tables have no triggers either.
-    if layout.isDistributed { return [] }
-    return try layout.relations.flatMap { relation in
+    try layout.relations.flatMap { relation in
       try rows(
         """
         SELECT count(*)::text, min(r.id) FROM \(relation.name) t JOIN holdfast.records r
@@ -169,7 +167,7 @@ package class PostgresAdministration: StoreAdministration {
   }
 
   /// The counts of zones agree with the ledger, and the sizes in the ledger agree with the tables.
-  package final func counts() throws -> [Finding] {
+  package func counts() throws -> [Finding] {
     let sizes = try layout.relations.flatMap { relation in
       try PostgresCounting.wrongSizes(of: relation).map { try rows($0) } ?? []
     }

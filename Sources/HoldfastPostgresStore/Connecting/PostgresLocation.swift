@@ -8,13 +8,6 @@ public struct PostgresLocation: Sendable {
   public var url: String
   /// The database itself, if `url` names a pooler in transaction mode; nil if `url` is the database.
   public var direct: String?
-  /// Whether the tables are distributed by zone over the nodes of a Citus cluster.
-  public var isDistributed: Bool {
-    get { distribution != .none }
-    set { distribution = newValue ? .citus : .none }
-  }
-  /// The distribution of the tables.
-  package var distribution = Distribution.none
   /// Receives each statement before it is sent.
   package var onStatement: (@Sendable (String) -> Void)?
   /// Receives the statements that take too long; nil for nobody.
@@ -23,15 +16,6 @@ public struct PostgresLocation: Sendable {
   public var readers = 8
   /// The time limit of a reading statement. The default is 10 seconds. A pooler must set its own limit.
   public var readTimeLimit = Duration.seconds(10)
-
-  /// The distribution of the tables.
-  package enum Distribution: Sendable {
-    case none
-    /// By zone, on a Citus cluster.
-    case citus
-    /// In the form for distribution, but in one plain database.
-    case formAlone
-  }
 
   /// Creates a location.
   public init(_ url: String, direct: String? = nil) {
@@ -59,20 +43,15 @@ public struct PostgresLocation: Sendable {
     options.preparesStatements = direct == nil
     options.onStatement = onStatement
     options.slow = slow
-    // A cluster's plan may run parts of the statement.
-    options.explainsSlow = !isDistributed
     options.applicationName = "holdfast \(purpose)"
     return options
   }
 
   /// Configures the planner for prepared statements: each is planned once, perhaps for empty tables, and all of them look rows up by key.
   ///
-  /// Connections of a pooler are not configured: their statements are planned at each use. The same holds for a cluster, whose coordinator
-  /// plans for the shards of the given values.
+  /// Connections of a pooler are not configured: their statements are planned at each use.
   package func prepare(_ connection: PostgresConnection) throws(PostgresError) {
-    // A session keeps one connection to each node. What asks all shards would open more of them each time, which costs more than the answers.
-    if distribution == .citus { try connection.execute("SET citus.max_adaptive_executor_pool_size = 1") }
-    guard direct == nil, !isDistributed else { return }
+    guard direct == nil else { return }
     try connection.execute(
       """
       SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
@@ -81,7 +60,7 @@ public struct PostgresLocation: Sendable {
   }
 
   /// Whether each transaction of a connection that reads is of one moment by the connection's settings, of which a pooler keeps none.
-  var readsRepeatably: Bool { direct == nil && !isDistributed }
+  var readsRepeatably: Bool { direct == nil }
 
   /// Prepares a connection that reads: all that one pipeline asks for is of one moment, and no statement runs for longer than reading may take.
   func prepareReads(of connection: PostgresConnection) throws(PostgresError) {
@@ -99,7 +78,7 @@ public struct PostgresLocation: Sendable {
   package func connectDirectly(_ purpose: Purpose) throws(PostgresError) -> PostgresConnection {
     var options = options(purpose)
     options.preparesStatements = true
-    // A migration runs one statement after the other over all shards.
+    // A migration is no request.
     if purpose == .opens { (options.onStatement, options.slow) = (nil, nil) }
     let connection = try PostgresConnection(direct ?? url, options: options)
     // Overrides settings of the database or role. Names in the catalog are compared as text, checks contain single backslashes, and no row

@@ -36,9 +36,6 @@ package struct PostgresDatabase: ServerDatabase {
   package let known: KnownHistory
   package let layout: PostgresLayout
   package var readerCount: Int? { location.readers }
-  /// On shards, zones are mostly independent: many concurrent transactions with one command each. In a single database: few large
-  /// transactions.
-  package var writers: (count: Int, batch: Int) { layout.isDistributed ? (16, 1) : (1, .max) }
   /// The id of this server among those on the database.
   package let node: String
   private let readers: PostgresPool<PostgresReader>
@@ -73,8 +70,6 @@ package struct PostgresDatabase: ServerDatabase {
     let collections = PostgresCollections(opened.schema, opened.layout)
     let statements = PostgresRecordStatements(opened.schema, opened.layout)
     let parts = PostgresPartCache()
-    let numbers = PostgresDeviceNumbers()
-    let isDistributed = opened.layout.isDistributed
     let isRepeatable = location.readsRepeatably
     let watch = PostgresHistoryWatch(location, service)
     self.watch = watch
@@ -82,10 +77,7 @@ package struct PostgresDatabase: ServerDatabase {
       try location.prepare($0)
       try watch.check($0)
       try location.prepareReads(of: $0)
-      return isDistributed
-        ? PostgresShardReader(
-          $0, known, feed, statements, collections, parts, numbers, isRepeatable: isRepeatable)
-        : PostgresReader($0, known, feed, statements, collections, parts, isRepeatable: isRepeatable)
+      return PostgresReader($0, known, feed, statements, collections, parts, isRepeatable: isRepeatable)
     }
   }
 
@@ -143,8 +135,7 @@ package struct PostgresDatabase: ServerDatabase {
 
   package func administration() throws -> any StoreAdministration {
     let store = store(.slow)
-    return layout.isDistributed
-      ? PostgresShardAdministration(store, schema, layout) : PostgresAdministration(store, schema, layout)
+    return PostgresAdministration(store, schema, layout)
   }
 
   private func store(_ lane: PostgresStore.Lane) -> PostgresStore {

@@ -7,8 +7,6 @@ struct PostgresExtension {
   private let connection: PostgresConnection
   private(set) var tables: PostgresTables
   private let standing: PostgresOpening.Standing
-  /// Whether new tables are distributed to shards.
-  private let isSpread: Bool
   private let removals: Removals
   /// Whether the ledger is repaired from the tables.
   private let heals: Bool
@@ -18,12 +16,11 @@ struct PostgresExtension {
 
   init(
     _ connection: PostgresConnection, _ tables: PostgresTables, _ standing: PostgresOpening.Standing,
-    isSpread: Bool, _ removals: Removals, heals: Bool
+    _ removals: Removals, heals: Bool
   ) {
     self.connection = connection
     self.tables = tables
     self.standing = standing
-    self.isSpread = isSpread
     self.removals = removals
     self.heals = heals
   }
@@ -45,7 +42,7 @@ struct PostgresExtension {
     let new = old == nil ? Array(schema.tables.indices) : difference?.tables ?? []
     var adopted: [Int] = []
     for table in new where try register(table) { adopted.append(table) }
-    for table in new where !adopted.contains(table) { try create(table) }
+    for table in new where !adopted.contains(table) { try connection.execute(tables.create(table)) }
     for table in new where !adopted.contains(table) {
       for reference in tables.references(of: table) { try connection.execute(reference) }
     }
@@ -55,9 +52,9 @@ struct PostgresExtension {
     }
     try addPublicZones()
     let (relations, catalogs) = try load()
-    if !tables.isDistributed { try installAndFeed(relations, catalogs, new, difference, adopted) }
+    try installAndFeed(relations, catalogs, new, difference, adopted)
     if heals || difference?.changesSizes(in: schema) ?? false {
-      let layout = PostgresLayout(schema, relations, isDistributed: tables.isDistributed)
+      let layout = PostgresLayout(schema, relations)
       let count = try PostgresCounting(layout: layout, connection: connection).mend()
       if heals, count > 0 { repaired.append("repaired: what \(count) zones hold") }
     }
@@ -74,11 +71,6 @@ struct PostgresExtension {
       connection: connection, triggers: TriggerTables(schema: schema, relations: relations))
     for table in adopted { try repair.settle(table) }
     if heals { repaired = try repair.run() }
-  }
-
-  private func create(_ table: Int) throws {
-    try connection.execute(tables.create(table))
-    if isSpread { try connection.execute(PostgresShards.distribute(tables.relation(of: table))) }
   }
 
   /// Stores the relation of a table.
@@ -111,9 +103,10 @@ struct PostgresExtension {
     let rows = try connection.query("SELECT name FROM holdfast.tables WHERE adopted")
     let adopted = TextSet(rows.indices.map { rows.text($0, 0) })
     for (table, column) in columns where !adopted.contains(schema.tables[table].name) {
-      for addition in tables.additions(of: column, to: table) { try connection.execute(addition) }
+      try connection.execute(
+        "ALTER TABLE \(tables.relation(of: table)) ADD COLUMN \(tables.column(column, of: table))")
       for link in schema.links(of: table) where link.column == column {
-        if let reference = tables.reference(of: link, isChecked: false) { try connection.execute(reference) }
+        try connection.execute(tables.reference(of: link, isChecked: false))
       }
     }
   }

@@ -31,9 +31,6 @@ package struct PostgresOpening {
   package let service: DatabaseService?
   /// Whether the ledger is repaired from the tables.
   package let heals: Bool
-  /// The required distribution of the tables.
-  package let distribution: PostgresLocation.Distribution
-  private var isDistributed: Bool { distribution != .none }
 
   /// Opens the database; see `PostgresDatabase`.
   ///
@@ -48,8 +45,7 @@ package struct PostgresOpening {
     let connection = try location.connectDirectly(.opens)
     defer { connection.close() }
     let opening = PostgresOpening(
-      connection: connection, standing: standing, removals: removals, service: service, heals: heals,
-      distribution: location.distribution)
+      connection: connection, standing: standing, removals: removals, service: service, heals: heals)
     let (opened, later) = try opening.openWaiting(schema, random, fill)
     try PostgresIndexes.make(later, opened.layout, on: connection)
     return opened
@@ -88,7 +84,6 @@ package struct PostgresOpening {
       """)
     do {
       let isNew = try !hasHoldfast()
-      try checkLayout(isNew: isNew)
       if fill != nil, !isNew {
         throw ServerError(.refused, "The database has a Holdfast in it. Make a new one, and restore into it.")
       }
@@ -110,27 +105,25 @@ package struct PostgresOpening {
         schema = given
         try checkRights()
         try makeOwn()
-        if isDistributed { try setMeta("layout", Self.byZone) }
         try setMeta("epoch", hexadecimal(random(4)))
       } else {
         let stored = try SyncSchema(json: Array(meta("schema").utf8))
         old = stored
         schema = given ?? stored
       }
-      var tables = PostgresTables(schema: schema, namespace: try namespace(), isDistributed: isDistributed)
+      var tables = PostgresTables(schema: schema, namespace: try namespace())
       let rows = try connection.query("SELECT name, relation FROM holdfast.tables")
       for row in rows.indices { tables.known[rows.text(row, 0)] = rows.text(row, 1) }
-      var work = PostgresExtension(
-        connection, tables, standing, isSpread: distribution == .citus, removals, heals: heals)
+      var work = PostgresExtension(connection, tables, standing, removals, heals: heals)
       let relations = try work.extend(from: old)
       tables = work.tables
       if schema != old { try setMeta("schema", schema.text) }
-      let layout = PostgresLayout(schema, relations, isDistributed: isDistributed)
+      let layout = PostgresLayout(schema, relations)
       try fill?(connection, layout)
       let structure = try PostgresStructure.keep(since: before, on: connection)
       var notices = try service.map { try takeUp($0, isNew: isNew) } ?? []
-      if service != nil { notices += try structure.missing(on: connection).map(\.description) }
-      if service != nil, !isDistributed {
+      if service != nil {
+        notices += try structure.missing(on: connection).map(\.description)
         notices += try PostgresTeamTriggers.warnings(on: connection).map(\.description)
       }
       let history = try PostgresEpoch.history(connection.query(PostgresEpoch.find))
@@ -187,40 +180,8 @@ package struct PostgresOpening {
     return true
   }
 
-  private static let byZone = "distributed by zone"
-  private static let cannotAdopt = ServerError(
-    .refused,
-    "Tables can't be adopted where they are distributed by zone: writers round the server are not seen.")
-
-  /// Checks that the database has the required layout, and that the server supports it.
-  private func checkLayout(isNew: Bool) throws {
-    if standing == .adopt, isDistributed { throw Self.cannotAdopt }
-    if !isNew {
-      let rows = try connection.query("SELECT value FROM holdfast.meta WHERE key = 'layout'")
-      if !rows.isEmpty, !isDistributed {
-        if standing == .adopt { throw Self.cannotAdopt }
-        throw ServerError(.refused, "The tables of the database are distributed by zone. Start with --citus.")
-      }
-      if rows.isEmpty, isDistributed {
-        throw ServerError(
-          .refused,
-          "The tables of the database are not distributed. Start without --citus, or name a new database.")
-      }
-    }
-    guard distribution == .citus else { return }
-    if try connection.query("SELECT 1 FROM pg_extension WHERE extname = 'citus'").isEmpty {
-      throw ServerError(
-        .refused,
-        "The database has no Citus. Run CREATE EXTENSION citus on all nodes, or start without --citus.")
-    }
-    // Citus must create tables with references in one transaction over a single connection per node.
-    try connection.execute("SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
-  }
-
   private func makeOwn() throws(PostgresError) {
-    try connection.execute(PostgresTables.own(isDistributed: isDistributed))
-    if distribution == .citus { try connection.execute(PostgresShards.distribution) }
-    if isDistributed { try connection.execute(PostgresShards.numbering(isSpread: distribution == .citus)) }
+    try connection.execute(PostgresTables.own)
     try setMeta("format", String(PostgresTables.format))
   }
 

@@ -24,8 +24,7 @@ struct PostgresSchemaChange {
     self.old = old
     self.difference = difference
     after = tables
-    before = PostgresTables(
-      schema: old, namespace: tables.namespace, known: tables.known, isDistributed: tables.isDistributed)
+    before = PostgresTables(schema: old, namespace: tables.namespace, known: tables.known)
     let rows = try connection.query("SELECT name FROM holdfast.tables WHERE adopted")
     adopted = TextSet(rows.indices.map { rows.text($0, 0) })
   }
@@ -52,7 +51,6 @@ struct PostgresSchemaChange {
 
   /// Drops triggers and functions, because their names contain the old names. The opening installs the new ones.
   private func dropTriggers(of index: Int) throws {
-    if before.isDistributed { return }
     let relation = before.relation(of: index)
     let rows = try connection.query(
       """
@@ -155,17 +153,7 @@ struct PostgresSchemaChange {
       "SELECT 1 FROM pg_constraint WHERE conrelid = to_regclass($1) AND conname = $2",
       PostgresParameters(relation, Self.plain(old)))
     if rows.isEmpty { return }
-    if !after.isDistributed {
-      try connection.execute("ALTER TABLE \(relation) RENAME CONSTRAINT \(old) TO \(new)")
-      return
-    }
-    // Citus renames no constraint.
-    try connection.execute("ALTER TABLE \(relation) DROP CONSTRAINT \(old)")
-    for table in self.new.tables.indices where after.relation(of: table) == relation {
-      for link in self.new.links(of: table) where after.referenceName(of: link) == new {
-        if let reference = after.reference(of: link) { try connection.execute(reference) }
-      }
-    }
+    try connection.execute("ALTER TABLE \(relation) RENAME CONSTRAINT \(old) TO \(new)")
   }
 
   // MARK: What is gone
@@ -188,7 +176,6 @@ struct PostgresSchemaChange {
       try renameStamps(of: column, to: name, in: table.name)
       if isAdopted { continue }
       let key = PostgresName.made(table.name, column, "fkey")
-      // One action per statement, as Citus requires.
       for action in [
         "DROP CONSTRAINT IF EXISTS \(key)", "ALTER COLUMN \"\(column)\" DROP NOT NULL",
         "ALTER COLUMN \"\(column)\" DROP DEFAULT", "RENAME COLUMN \"\(column)\" TO \"\(name)\"",

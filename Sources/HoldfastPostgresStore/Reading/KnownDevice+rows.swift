@@ -9,9 +9,6 @@ extension KnownDevice {
       r.first, r.last, r.operation, r.problem, d.scope, d.issued_after, d.acks_purged, d.app, d.app_schema,
       d.session_at
     """
-  /// The same without a refusal.
-  static let alone = columnsSQL.replacing(
-    "r.first, r.last, r.operation, r.problem", with: "NULL, NULL, NULL, NULL")
   /// The number of these columns.
   static let columnCount = 17
 
@@ -34,14 +31,9 @@ extension StoredRefusal {
   /// The refusal in a row of a device; nil when there is none.
   init?(_ rows: PostgresRows, _ row: Int) {
     if rows.isNull(row, 7) { return nil }
-    self.init(rows, row, from: 7)
-  }
-
-  /// The refusal whose columns begin at `column`.
-  init(_ rows: PostgresRows, _ row: Int, from column: Int) {
     self.init(
-      first: rows.int64(row, column), last: rows.int64(row, column + 1),
-      operation: rows.int64(row, column + 2), problem: rows.bytes(row, column + 3))
+      first: rows.int64(row, 7), last: rows.int64(row, 8), operation: rows.int64(row, 9),
+      problem: rows.bytes(row, 10))
   }
 }
 
@@ -55,16 +47,5 @@ extension ZoneProgress {
       ack: ZoneAck(zone: zone, epoch: rows.text(row, 1), seq: rows.int64(row, 2), purged: rows.int64(row, 8)),
       isStored: rows.bool(row, 7), seq: rows.int64(row, 3), purged: rows.int64(row, 4),
       role: rows.text(row, 5), wasLost: rows.bool(row, 6))
-  }
-
-  /// The zone with the seq, purge horizon and role of newer rows, whose columns begin at `column` with the zone.
-  func refreshed(by rows: PostgresRows, from column: Int = 0) -> ZoneProgress {
-    var zone = self
-    zone.role = ""
-    for row in rows.indices where rows.text(row, column) == self.zone {
-      (zone.seq, zone.purged) = (rows.int64(row, column + 1), rows.int64(row, column + 2))
-      zone.role = rows.text(row, column + 3)
-    }
-    return zone
   }
 }

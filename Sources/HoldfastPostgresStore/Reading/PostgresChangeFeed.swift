@@ -19,20 +19,16 @@ struct PostgresChangeFeed: Sendable {
     let values: PostgresStatement
     /// Reads stretches of the ledger with the values of the table's records: of one zone, and of many.
     let joined: (one: PostgresStatement, many: PostgresStatement)
-    /// On shards: reads a stretch of one zone, and the zone.
-    let withZone: PostgresStatement
 
-    fileprivate init(_ table: TableSchema, _ relation: PostgresLayout.Relation, isDistributed: Bool) {
+    fileprivate init(_ table: TableSchema, _ relation: PostgresLayout.Relation) {
       (self.table, utf8) = (table.name, Array(table.name.utf8))
       name = JSONValue.string(table.name).bytes
       columns = table.columns.map { (JSONKeyFragment($0.name), $0.type) }
-      values =
-        isDistributed ? PostgresChangeFeed.values(of: relation) : PostgresChangeFeed.allValues(of: relation)
+      values = PostgresChangeFeed.values(of: relation)
       joined = (
         PostgresChangeFeed.joined(relation, "1::bigint", PostgresChangeFeed.one, by: "r.seq"),
         PostgresChangeFeed.joined(relation, "w.n", PostgresChangeFeed.many, by: "w.n, r.seq")
       )
-      withZone = PostgresChangeFeed.withZone(relation)
     }
   }
 
@@ -59,23 +55,26 @@ struct PostgresChangeFeed: Sendable {
     many: PostgresStatement("SELECT w.n, \(ledger) \(many) ORDER BY w.n, r.seq")
   )
 
+  private static let findZone = PostgresStatement(
+    """
+    SELECT z.zone, z.seq, z.purged, \(role)
+    FROM holdfast.zones z LEFT JOIN holdfast.access m ON m.zone = z.zone AND m."user" = $2 WHERE z.zone = $1
+    """)
+
   /// By table name.
   let sources: TextMap<Source>
   /// Records the mismatches between ledger and tables.
   let mismatches: PostgresMismatches
   /// The tables that zones had before.
   let hints = PostgresFeedHints()
-  /// Whether zones may be on different shards.
-  let isDistributed: Bool
 
   init(_ schema: SyncSchema, _ layout: PostgresLayout, _ mismatches: PostgresMismatches) {
     self.mismatches = mismatches
     var sources: TextMap<Source> = [:]
     for (table, relation) in zip(schema.tables, layout.relations) {
-      sources[table.name] = Source(table, relation, isDistributed: layout.isDistributed)
+      sources[table.name] = Source(table, relation)
     }
     self.sources = sources
-    isDistributed = layout.isDistributed
   }
 
   private static func join(_ relation: PostgresLayout.Relation, id: String = "r.id") -> String {
@@ -97,12 +96,23 @@ struct PostgresChangeFeed: Sendable {
       """)
   }
 
-  private static func allValues(of relation: PostgresLayout.Relation) -> PostgresStatement {
+  private static func values(of relation: PostgresLayout.Relation) -> PostgresStatement {
     PostgresStatement(
       """
       SELECT w.n, r.seq\(relation.columns.map { ", \($0.read)" }.joined()) \(many) \(join(relation))
       WHERE r.state = 0 AND r.record_table = \(PostgresName.literal(relation.table)) ORDER BY w.n, r.seq
       """)
+  }
+
+  /// A zone's current state; nil for an unknown zone.
+  package func zone(_ zone: String, for user: String?, on connection: PostgresConnection) throws
+    -> ZoneProgress?
+  {
+    let rows = try connection.query(Self.findZone, PostgresParameters(zone, user))
+    if rows.isEmpty { return nil }
+    return ZoneProgress(
+      zone: zone, ack: ZoneAck(zone: zone, epoch: "", seq: 0), isStored: false,
+      seq: rows.int64(0, 1), purged: rows.int64(0, 2), role: rows.text(0, 3), wasLost: false)
   }
 
   /// Requested stretches, by the numbers of their statements in a pipeline.
@@ -180,17 +190,11 @@ struct PostgresChangeFeed: Sendable {
 
   /// Reads the first changes of zones; in a transaction.
   ///
-  /// - Parameters:
-  ///   - user: the reader; nil for the server itself.
-  ///   - work: runs while the database reads.
+  /// - Parameter work: runs while the database reads.
   func read(
-    _ zones: [ZoneProgress], for user: String?, size: Int = PostgresChangeFeed.size,
+    _ zones: [ZoneProgress], size: Int = PostgresChangeFeed.size,
     on connection: PostgresConnection, meanwhile work: () -> Void = {}
   ) throws -> [PostgresStretch] {
-    if isDistributed {
-      work()
-      return try readEach(zones, for: user, size: size, on: connection)
-    }
     var asked = Asked(size: size)
     let answers = try connection.pipeline(
       { asked = ask(zones, size: size, isLast: false, $0) }, meanwhile: work)

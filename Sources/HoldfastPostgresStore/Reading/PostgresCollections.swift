@@ -2,8 +2,7 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// The statements for clients without a local copy: docs/POSTGRES.md, section 5. They work in both layouts. A statement without a zone
-/// reads all shards.
+/// The statements for clients without a local copy: docs/POSTGRES.md, section 5.
 struct PostgresCollections: Sendable {
   static let findMemberships: PostgresStatement = """
     SELECT m.zone, z.seq, z.purged, m.role FROM holdfast.access m JOIN holdfast.zones z ON z.zone = m.zone

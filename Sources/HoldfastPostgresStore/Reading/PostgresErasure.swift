@@ -1,8 +1,7 @@
 import HoldfastPostgres
 import HoldfastService
 
-/// Erases the data of a user other than records, in PostgreSQL. It works in both layouts, because each deletion names its device, zone or
-/// user.
+/// Erases the data of a user other than records, in PostgreSQL.
 struct PostgresErasure {
   /// Finds a device of the user with data in a table; one statement per table.
   private static let findDevices = ["acks", "refusals", "requests", "created"].map { table in

@@ -15,8 +15,6 @@ struct PostgresFindings {
     /// The number of that snapshot on this connection, and the server's history in it.
     var moment = 0
     var history: History?
-    /// Whether zones and refusals are not read yet.
-    var isPartial = false
   }
 
   /// The maximum number of zones of a device to read ahead.

@@ -3,7 +3,7 @@ import HoldfastPostgres
 import HoldfastService
 
 extension PostgresPurge {
-  /// How far devices are behind. Joins across shards run here, for some devices at a time.
+  /// How far devices are behind. For some devices at a time.
   package func lag(of user: String?) throws -> [DeviceLag] {
     var lags: [DeviceLag] = []
     var last: Int64 = 0

@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// Finds and purges expired data in PostgreSQL. It works in both layouts, because each deletion names its zone, device or user.
+/// Finds and purges expired data in PostgreSQL.
 struct PostgresPurge {
   private typealias SQL = PostgresPurgeStatements
 

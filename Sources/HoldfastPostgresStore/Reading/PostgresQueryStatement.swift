@@ -17,7 +17,6 @@ struct PostgresQueryStatement {
       ? ("\(relation.name) t", "t")
       : ("holdfast.records r JOIN \(relation.name) t ON t.id = r.id\(relation.idKey)", "r")
     var conditions: [String] = []
-    // With one zone as a plain value, Citus reads only its shard.
     if zones.count == 1 {
       parameters.append(zones[0])
       conditions.append("\(owner).zone = $1")

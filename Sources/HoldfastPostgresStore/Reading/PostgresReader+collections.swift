@@ -14,22 +14,20 @@ extension PostgresReader {
     var requests: TextMap<String> = [:]
     for row in created.indices { requests[created.text(row, 0)] = created.text(row, 1) }
     var found: TextMap<SeenRecord> = [:]
-    for rows in rows {
-      for row in rows.indices {
-        let (id, zone) = (rows.text(row, 0), rows.text(row, 1))
-        let place = RecordPlace(rows, row)
-        guard place.state == .live else {
-          // A live record replaces its tombstones in other zones.
-          if found[id] == nil { found[id] = .deleted(Tombstone(place, zone: zone)) }
-          continue
-        }
-        let record = StoredRecord(
-          table: table, id: id, zone: zone, seq: place.seq, rev: place.rev, stamps: place.stamps ?? "",
-          values: source.columns.indices.map {
-            rows.value(row, RecordPlace.end + $0, source.columns[$0].type)
-          })
-        found[id] = .live(record, creator: requests[id])
+    for row in rows.indices {
+      let (id, zone) = (rows.text(row, 0), rows.text(row, 1))
+      let place = RecordPlace(rows, row)
+      guard place.state == .live else {
+        // A live record replaces its tombstones in other zones.
+        if found[id] == nil { found[id] = .deleted(Tombstone(place, zone: zone)) }
+        continue
       }
+      let record = StoredRecord(
+        table: table, id: id, zone: zone, seq: place.seq, rev: place.rev, stamps: place.stamps ?? "",
+        values: source.columns.indices.map {
+          rows.value(row, RecordPlace.end + $0, source.columns[$0].type)
+        })
+      found[id] = .live(record, creator: requests[id])
     }
     return found
   }
@@ -37,7 +35,7 @@ extension PostgresReader {
   package func visibleZones(of user: String, publicZones: [String]) throws -> VisibleZones {
     var names = PostgresParameters()
     names.append(array: publicZones)
-    // The zones are read first, so later reads of other shards are never older than these seqs.
+    // The zones are read first, so later reads are never older than these seqs.
     let answers = try connection.pipeline { pipe in
       pipe.send(PostgresCollections.findMemberships, PostgresParameters(user))
       pipe.send(PostgresCollections.findZones, names)
@@ -137,7 +135,7 @@ extension PostgresReader {
   func emptyLog() -> Bool { true }
 }
 
-/// The devices of users. Both layouts use the same statements.
+/// The devices of users.
 extension PostgresReader {
   func devices(of user: String, limit: Int) throws -> [ListedDevice] {
     let rows = try connection.query(

@@ -3,7 +3,7 @@ import HoldfastPostgres
 import HoldfastService
 
 /// Reads from PostgreSQL: docs/POSTGRES.md, section 5.
-class PostgresReader: StoreReader {
+final class PostgresReader: StoreReader {
   let connection: PostgresConnection
   private(set) var history: History
   private let known: KnownHistory
@@ -18,8 +18,6 @@ class PostgresReader: StoreReader {
   private var cache = PostgresReadCache()
   /// The device of the current request.
   private var device: PostgresFindings.Found?
-  /// The user for whom changes are read.
-  private var user: String?
   /// The maximum number of changes of a page.
   private var count = Int64.max
   private var reading = Reading.freely
@@ -38,8 +36,6 @@ class PostgresReader: StoreReader {
     case whole
     /// That of a transaction, which the next read opens.
     case opening
-    /// That of a transaction, which the next read of changes opens. Each zone is read again with them.
-    case deferred
     /// That of the open transaction.
     case inTransaction
   }
@@ -66,7 +62,7 @@ class PostgresReader: StoreReader {
   ///
   /// - Parameter isShared: whether the last look-up includes this request.
   func begin(isShared: Bool) {
-    (device, user, count) = (nil, nil, .max)
+    (device, count) = (nil, .max)
     if !isShared { findings.removeAll() }
   }
 
@@ -76,7 +72,7 @@ class PostgresReader: StoreReader {
   func device(_ token: TokenHash) throws -> KnownDevice? {
     let found = try found(token)
     if let then = found.history { history = then }
-    (device, user) = (found, found.device?.key.user)
+    device = found
     return found.device
   }
 
@@ -96,7 +92,6 @@ class PostgresReader: StoreReader {
   /// Looks up devices with the changes that their requests need, if these are few. A second pipeline reads changes that the first one has found.
   func lookUp(_ lookUps: [LookUp]) throws {
     let tokens = lookUps.map(\.token)
-    if feed.isDistributed { return try find(tokens, []) }
     if cache.isQuiet, let known = cache.devices(tokens),
       cache.see(try connection.query(Read.findSnapshot).text(0, 0))
     {
@@ -124,8 +119,7 @@ class PostgresReader: StoreReader {
     let (devices, answers) = try findDevices(tokens) { pipe in
       if !zones.isEmpty { asked = feed.ask(zones, size: Int(PostgresChangeFeed.few) * 2, isLast: true, pipe) }
     }
-    // What is found before a deferred transaction begins counts as of its moment.
-    if reading != .inTransaction, reading != .deferred { moment += 1 }
+    if reading != .inTransaction { moment += 1 }
     findings.add(devices, of: tokens, in: moment, history)
     guard let asked else { return }
     let read = feed.stretches(asked, of: zones, answers).filter { feed.missingTables(of: $0).isEmpty }
@@ -133,7 +127,7 @@ class PostgresReader: StoreReader {
   }
 
   /// Reads the history, devices with their zones and refusals, and the statements of `more`, from one snapshot.
-  func findDevices(_ tokens: [TokenHash], _ more: (PostgresPipeline) -> Void) throws -> (
+  private func findDevices(_ tokens: [TokenHash], _ more: (PostgresPipeline) -> Void) throws -> (
     [TokenHash: PostgresFindings.Found], [PostgresRows]
   ) {
     let asked = Dictionary(tokens.map { ($0.withBytes { Array($0) }, $0) }, uniquingKeysWith: { $1 })
@@ -165,7 +159,7 @@ class PostgresReader: StoreReader {
   func findRecords(
     _ ids: [String], _ source: PostgresRecordStatements.Source, _ user: String?,
     _ creators: PostgresParameters
-  ) throws -> (records: [PostgresRows], creators: PostgresRows) {
+  ) throws -> (records: PostgresRows, creators: PostgresRows) {
     var wanted = PostgresParameters()
     wanted.append(array: ids)
     wanted.append(user)
@@ -173,7 +167,7 @@ class PostgresReader: StoreReader {
       pipe.send(source.find, wanted)
       pipe.send(PostgresRecordStatements.findCreators, creators)
     }
-    return ([answers[0]], answers[1])
+    return (answers[0], answers[1])
   }
 
   func user(named name: String) throws -> FoundUser? {
@@ -192,24 +186,11 @@ class PostgresReader: StoreReader {
     return rows.isEmpty ? nil : (rows.text(0, 0), rows.text(0, 1))
   }
 
-  func zones(of device: DeviceKey) throws -> [ZoneProgress] { try whole(device.token).zones }
-
-  /// A device with its zones and refusals.
-  private func whole(_ token: TokenHash) throws -> PostgresFindings.Found {
-    let found = try found(token)
-    guard found.isPartial, let device = found.device else { return found }
-    let whole = try complete(found, device.key)
-    findings.devices[token] = whole
-    if self.device?.device?.key.token == token { self.device = whole }
-    return whole
-  }
-
-  /// Reads the zones and refusals of a device that was found without them.
-  func complete(_ found: PostgresFindings.Found, _ key: DeviceKey) throws -> PostgresFindings.Found { found }
+  func zones(of device: DeviceKey) throws -> [ZoneProgress] { try found(device.token).zones }
 
   func refusals(of device: Int64) throws -> [StoredRefusal] {
     if let known = self.device?.device, known.key.number == device {
-      return try whole(known.key.token).refusals
+      return try found(known.key.token).refusals
     }
     throw ServerError(.damaged, "The refusals of a device are read with it alone.")
   }
@@ -217,16 +198,12 @@ class PostgresReader: StoreReader {
   func unnotified(_ zones: [String]?, limit: Int) throws -> [UnnotifiedZone] {
     var parameters = PostgresParameters(Int64(limit))
     if let zones { parameters.append(array: zones) }
-    let rows = try findUnnotified(parameters, isForAll: zones == nil)
+    let rows = try connection.query(zones == nil ? Read.findAllUnnotified : Read.findUnnotified, parameters)
     return rows.indices.map { row in
       UnnotifiedZone(
         zone: rows.text(row, 0), seq: rows.int64(row, 1), isPublic: rows.bool(row, 2),
         users: (rows.optionalText(row, 3) ?? "").split(separator: " ").map(String.init))
     }
-  }
-
-  func findUnnotified(_ parameters: PostgresParameters, isForAll: Bool) throws -> PostgresRows {
-    try connection.query(isForAll ? Read.findAllUnnotified : Read.findUnnotified, parameters)
   }
 
   func moment<Result>(_ body: () throws -> Result) throws -> Result {
@@ -238,11 +215,6 @@ class PostgresReader: StoreReader {
   /// Reads from the look-up, which is made if needed. If it lacks rows, `body` runs again in a transaction and reads step by step.
   func moment<Result>(of lookUp: LookUp, _ body: () throws -> Result) throws -> Result {
     count = lookUp.count
-    if feed.isDistributed {
-      let known = findings.devices[lookUp.token]
-      reading = .deferred
-      return try readInTransaction(keeping: known.map { (lookUp.token, $0) }, body)
-    }
     if findings.devices[lookUp.token] == nil { try self.lookUp([lookUp]) }
     do {
       reading = .whole
@@ -255,18 +227,10 @@ class PostgresReader: StoreReader {
   }
 
   /// The look-up of the other requests stays valid, because it has a snapshot of its own.
-  ///
-  /// - Parameter known: the device, if it need not be of the transaction's moment.
-  private func readInTransaction<Result>(
-    keeping known: (token: TokenHash, found: PostgresFindings.Found)? = nil, _ body: () throws -> Result
-  ) throws -> Result {
+  private func readInTransaction<Result>(_ body: () throws -> Result) throws -> Result {
     let others = findings
     findings.removeAll()
     moment += 1
-    if var known {
-      known.found.moment = moment
-      findings.devices[known.token] = known.found
-    }
     defer {
       findings = others
       // The transaction has only read, so its end does not matter.
@@ -318,7 +282,6 @@ class PostgresReader: StoreReader {
   }
 
   func refreshed(_ zones: [ZoneProgress], for user: String?) throws -> [ZoneProgress] {
-    self.user = user
     let unread = zones.filter { !isKnown($0, count) }
     if unread.isEmpty { return zones }
     let read = try stretches(of: unread)
@@ -337,17 +300,10 @@ class PostgresReader: StoreReader {
     of zones: [ZoneProgress], size: Int = PostgresChangeFeed.size, meanwhile work: () -> Void = {}
   ) throws -> [PostgresStretch] {
     try requireMoment()
-    if case .deferred = reading {
-      if zones.count == 1, let read = try feed.readAlone(zones[0], for: user, size: size, on: connection) {
-        return [read]
-      }
-      try connection.run(PostgresChangeFeed.begin)
-      reading = .inTransaction
-    }
     guard reading == .inTransaction else {
       throw ServerError(.damaged, "The changes of a zone are read in one moment with it.")
     }
-    return try feed.read(zones, for: user, size: size, on: connection, meanwhile: work)
+    return try feed.read(zones, size: size, on: connection, meanwhile: work)
   }
 
   func lag(of user: String?) throws -> [DeviceLag] {

@@ -11,13 +11,7 @@ struct PostgresRecordStatements: Sendable {
     /// Selects the ledger rows of `$1` that are visible to the user `$2`, with the values of live records. If `$2` is null, all are
     /// visible.
     let find: PostgresStatement
-    /// The same for the zone `$1`, with the ids as `$3`.
-    let findInZone: PostgresStatement
   }
-
-  /// Selects the places of the records `$2`, in all zones.
-  static let findPlaces: PostgresStatement =
-    "SELECT r.id, r.zone, r.state FROM holdfast.records r WHERE r.record_table = $1 AND r.id = ANY ($2)"
 
   /// Selects the requests by which the user `$1` created records.
   static let findCreators: PostgresStatement = """
@@ -34,7 +28,7 @@ struct PostgresRecordStatements: Sendable {
       let ledger = """
         SELECT r.id, r.zone, r.state, \(RecordPlace.columnsSQL)\(columns)
         FROM holdfast.records r JOIN holdfast.zones z ON z.zone = r.zone
-        LEFT JOIN holdfast.access m ON m.zone = r.zone AND m."user" = coalesce($2, '') LEFT JOIN \(relation.name) t
+        LEFT JOIN holdfast.access m ON m.zone = r.zone AND m."user" = $2 LEFT JOIN \(relation.name) t
         """
       let mayRead =
         "r.state < 2 AND coalesce(m.role, CASE WHEN z.public THEN 'viewer' WHEN $2 IS NULL THEN 'owner' END) IS NOT NULL"
@@ -44,11 +38,6 @@ struct PostgresRecordStatements: Sendable {
           """
           \(ledger) ON t.id = r.id\(relation.idKey) AND r.state = 0\(relation.hasZone ? " AND t.zone = r.zone" : "")
           WHERE r.record_table = \(name) AND r.id = ANY ($1) AND \(mayRead)
-          """),
-        findInZone: PostgresStatement(
-          """
-          \(ledger) ON t.zone = r.zone AND t.id = r.id AND r.state = 0
-          WHERE r.zone = $1 AND r.record_table = \(name) AND r.id = ANY ($3) AND \(mayRead)
           """))
     }
   }

@@ -52,12 +52,9 @@ package struct PostgresLayout: Sendable {
   package let relations: [Relation]
   /// The table indexes, each after the tables that it references where the references form no cycle.
   package let order: [Int]
-  /// Whether the tables are distributed by zone.
-  package let isDistributed: Bool
 
-  package init(_ schema: SyncSchema, relations: [Relation], isDistributed: Bool) {
+  package init(_ schema: SyncSchema, relations: [Relation]) {
     self.relations = relations
-    self.isDistributed = isDistributed
     order = schema.parentsFirst
   }
 }

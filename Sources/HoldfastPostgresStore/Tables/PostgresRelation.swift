@@ -56,7 +56,7 @@ extension PostgresColumn {
 
 extension PostgresLayout {
   /// The layout of tables with these relations.
-  package init(_ schema: SyncSchema, _ relations: [PostgresRelation], isDistributed: Bool) {
+  package init(_ schema: SyncSchema, _ relations: [PostgresRelation]) {
     self.init(
       schema,
       relations: zip(schema.tables, relations).map { table, relation in
@@ -70,6 +70,6 @@ extension PostgresLayout {
               filling: relation.isAdopted && place.isRequired ? place.defaultExpression : nil,
               type: column.type)
           })
-      }, isDistributed: isDistributed)
+      })
   }
 }

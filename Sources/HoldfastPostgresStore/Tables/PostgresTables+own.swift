@@ -6,15 +6,9 @@ extension PostgresTables {
   package static let format: Int64 = 1
 
   /// The schema `holdfast`, with all tables except those of the records' values.
-  ///
-  /// - Parameter isDistributed: whether to use the form for shards. Each key then contains the distribution column, no reference crosses
-  ///   shards, and random bits replace uniqueness across shards.
-  package static func own(isDistributed: Bool) -> String {
-    [
-      basics, accounts, devices(isDistributed), isDistributed ? shards : newID, requests, results, sharing,
-      restoring, operators,
-    ].joined(separator: "\n") + "\n"
-  }
+  package static let own =
+    [basics, accounts, devices, newID, requests, results, sharing, restoring, operators]
+    .joined(separator: "\n") + "\n"
 
   /// `records` is the ledger. Its rows change as often as the records. `zones`, `devices` and `acks` leave free space in their pages: no
   /// indexed column changes, so updates can happen in place.
@@ -66,16 +60,6 @@ extension PostgresTables {
     CREATE INDEX samples_of_time ON holdfast.samples (span, at);
     """
 
-  /// The replacements of keys in the form for shards.
-  private static let shards = """
-    CREATE SEQUENCE holdfast.device_numbers;
-    CREATE INDEX devices_of_token ON holdfast.devices (token_hash);
-    CREATE TABLE holdfast.memberships (
-      account text COLLATE "C" NOT NULL, zone text COLLATE "C" NOT NULL,
-      role text COLLATE "C" NOT NULL CHECK (role IN (\(Role.sqlList))), PRIMARY KEY (account, zone)
-    );
-    """
-
   /// A UUIDv7 (RFC 9562, section 5.7) by the database's clock, for writers without an id. The milliseconds replace the first 48 random
   /// bits, and two more bits change version 4 to 7.
   private static let newID = """
@@ -103,44 +87,39 @@ extension PostgresTables {
 
   /// The devices: their progress, tokens, client versions, and whether their acks were purged. The acks, each with the zone's purge horizon
   /// at the start of the download. The refusals. The push tokens; the hash finds a token, which may be too long for an index.
-  private static func devices(_ isDistributed: Bool) -> String {
-    let (number, unique, reference) =
-      isDistributed
-      ? ("", "", "") : ("GENERATED ALWAYS AS IDENTITY ", " UNIQUE", " REFERENCES holdfast.accounts (id)")
-    return """
-      CREATE TABLE holdfast.devices (
-        number bigint \(number)PRIMARY KEY, id text COLLATE "C" NOT NULL\(unique),
-        account text COLLATE "C" NOT NULL\(reference), name text NOT NULL, token_hash bytea\(unique),
-        confirmed bigint NOT NULL DEFAULT 0, chain bigint NOT NULL DEFAULT 0, acknowledged_refusals bigint NOT NULL DEFAULT 0,
-        clock bigint NOT NULL, seen_at bigint NOT NULL, session bigint NOT NULL DEFAULT 1,
-        session_used boolean NOT NULL DEFAULT false, session_at bigint NOT NULL DEFAULT 0 CHECK (session_at >= 0),
-        applied bytea NOT NULL DEFAULT '', scope text, issued_after bigint, acks_purged boolean NOT NULL DEFAULT false,
-        app text, app_schema text, unseen_since_restore boolean NOT NULL DEFAULT false,
-        CHECK (
-          confirmed BETWEEN 0 AND \(greatestCount) AND acknowledged_refusals BETWEEN 0 AND \(greatestCount)
-          AND session BETWEEN 1 AND \(greatestCount))
-      ) WITH (fillfactor = 50);
-      CREATE INDEX devices_of_account ON holdfast.devices (account);
-      CREATE INDEX devices_unused ON holdfast.devices (number)
-        WHERE session = 1 AND NOT session_used AND scope IS NULL AND issued_after IS NULL;
-      CREATE TABLE holdfast.push_tokens (
-        device bigint PRIMARY KEY, kind text NOT NULL, token text NOT NULL, token_hash bytea NOT NULL,
-        CHECK (octet_length(kind) BETWEEN 1 AND 32 AND octet_length(token) BETWEEN 1 AND 4096)
-      );
-      CREATE INDEX push_tokens_of_hash ON holdfast.push_tokens (token_hash);
-      REVOKE ALL ON holdfast.push_tokens FROM PUBLIC;
-      CREATE TABLE holdfast.acks (
-        device bigint NOT NULL, zone text COLLATE "C" NOT NULL, epoch text COLLATE "C" NOT NULL,
-        seq bigint NOT NULL, lost boolean NOT NULL DEFAULT false,
-        purged bigint NOT NULL DEFAULT 0 CHECK (purged >= -1), PRIMARY KEY (device, zone), CHECK (seq >= 0)
-      ) WITH (fillfactor = 70);
-      CREATE INDEX acks_of_zone ON holdfast.acks (zone);
-      CREATE TABLE holdfast.refusals (
-        device bigint NOT NULL, first bigint NOT NULL, last bigint NOT NULL, operation bigint NOT NULL,
-        problem bytea NOT NULL, PRIMARY KEY (device, first), CHECK (first > 0 AND operation BETWEEN first AND last)
-      );
-      """
-  }
+  private static let devices = """
+    CREATE TABLE holdfast.devices (
+      number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text COLLATE "C" NOT NULL UNIQUE,
+      account text COLLATE "C" NOT NULL REFERENCES holdfast.accounts (id), name text NOT NULL, token_hash bytea UNIQUE,
+      confirmed bigint NOT NULL DEFAULT 0, chain bigint NOT NULL DEFAULT 0, acknowledged_refusals bigint NOT NULL DEFAULT 0,
+      clock bigint NOT NULL, seen_at bigint NOT NULL, session bigint NOT NULL DEFAULT 1,
+      session_used boolean NOT NULL DEFAULT false, session_at bigint NOT NULL DEFAULT 0 CHECK (session_at >= 0),
+      applied bytea NOT NULL DEFAULT '', scope text, issued_after bigint, acks_purged boolean NOT NULL DEFAULT false,
+      app text, app_schema text, unseen_since_restore boolean NOT NULL DEFAULT false,
+      CHECK (
+        confirmed BETWEEN 0 AND \(greatestCount) AND acknowledged_refusals BETWEEN 0 AND \(greatestCount)
+        AND session BETWEEN 1 AND \(greatestCount))
+    ) WITH (fillfactor = 50);
+    CREATE INDEX devices_of_account ON holdfast.devices (account);
+    CREATE INDEX devices_unused ON holdfast.devices (number)
+      WHERE session = 1 AND NOT session_used AND scope IS NULL AND issued_after IS NULL;
+    CREATE TABLE holdfast.push_tokens (
+      device bigint PRIMARY KEY, kind text NOT NULL, token text NOT NULL, token_hash bytea NOT NULL,
+      CHECK (octet_length(kind) BETWEEN 1 AND 32 AND octet_length(token) BETWEEN 1 AND 4096)
+    );
+    CREATE INDEX push_tokens_of_hash ON holdfast.push_tokens (token_hash);
+    REVOKE ALL ON holdfast.push_tokens FROM PUBLIC;
+    CREATE TABLE holdfast.acks (
+      device bigint NOT NULL, zone text COLLATE "C" NOT NULL, epoch text COLLATE "C" NOT NULL,
+      seq bigint NOT NULL, lost boolean NOT NULL DEFAULT false,
+      purged bigint NOT NULL DEFAULT 0 CHECK (purged >= -1), PRIMARY KEY (device, zone), CHECK (seq >= 0)
+    ) WITH (fillfactor = 70);
+    CREATE INDEX acks_of_zone ON holdfast.acks (zone);
+    CREATE TABLE holdfast.refusals (
+      device bigint NOT NULL, first bigint NOT NULL, last bigint NOT NULL, operation bigint NOT NULL,
+      problem bytea NOT NULL, PRIMARY KEY (device, first), CHECK (first > 0 AND operation BETWEEN first AND last)
+    );
+    """
 
   /// The REST requests with ids. `number` counts per device; `bytes_before` is the total size of the device's earlier answers.
   private static let requests = """

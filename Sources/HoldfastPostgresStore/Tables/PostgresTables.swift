@@ -9,13 +9,9 @@ package struct PostgresTables {
   var namespace: String?
   /// The known relations, by table name in the schema.
   package var known: TextMap<String> = [:]
-  /// Whether the tables are distributed by zone.
-  package var isDistributed = false
 
-  package init(
-    schema: SyncSchema, namespace: String? = nil, known: TextMap<String> = [:], isDistributed: Bool = false
-  ) {
-    (self.schema, self.namespace, self.known, self.isDistributed) = (schema, namespace, known, isDistributed)
+  package init(schema: SyncSchema, namespace: String? = nil, known: TextMap<String> = [:]) {
+    (self.schema, self.namespace, self.known) = (schema, namespace, known)
   }
 
   /// The quoted relation of a table: `"public"."items"`. The built-in tables are in the schema `holdfast`.
@@ -37,8 +33,7 @@ package struct PostgresTables {
   package func create(_ index: Int) -> String {
     let table = schema.tables[index]
     let relation = relation(of: index)
-    var lines = isDistributed ? Self.shardKey : Self.key
-    lines += table.columns.indices.map { column($0, of: index) }
+    let lines = Self.key + table.columns.indices.map { column($0, of: index) }
     var sql = "CREATE TABLE \(relation) (\n  \(lines.joined(separator: ",\n  "))\n);\n"
     for link in schema.links(of: index) { sql += self.index(for: link) + ";\n" }
     for (number, group) in table.unique.enumerated() {
@@ -47,9 +42,6 @@ package struct PostgresTables {
       sql += "CREATE UNIQUE INDEX \(name) ON \(relation) (\"zone\"\(columns));\n"
     }
     for columns in table.serverIndexes { sql += self.index(columns, of: index) + ";\n" }
-    if isDistributed, table.name == TableSchema.conflicts.name {
-      sql += "CREATE INDEX conflicts_of_time ON \(relation) (id);\n"
-    }
     if table.zone == .explicit {
       sql += "CREATE INDEX \"holdfast_members_of_user\" ON \(relation) (\"user\", \"role\");\n"
       sql += "CREATE INDEX \"holdfast_members_of_group\" ON \(relation) (\"group\");\n"
@@ -57,16 +49,13 @@ package struct PostgresTables {
     return sql
   }
 
-  /// The statements that add the foreign keys of a table. Each is sent by itself: Citus sends the nodes the whole text of a command.
-  package func references(of index: Int) -> [String] {
-    schema.links(of: index).compactMap { reference(of: $0) }
-  }
+  /// The statements that add the foreign keys of a table.
+  package func references(of index: Int) -> [String] { schema.links(of: index).map { reference(of: $0) } }
 
   /// The definition of one column, for CREATE TABLE and ALTER TABLE.
   ///
   /// The check rejects values of PostgreSQL's type that devices cannot read. Limits of the schema may change, so the service checks them.
-  /// - Parameter isChecked: false omits the check.
-  package func column(_ column: Int, of index: Int, isChecked: Bool = true) -> String {
+  package func column(_ column: Int, of index: Int) -> String {
     let table = schema.tables[index]
     let definition = table.columns[column]
     var sql = "\"\(definition.name)\" \(definition.type.postgresType)"
@@ -76,18 +65,17 @@ package struct PostgresTables {
     if let value = definition.defaultValue, value != .null {
       sql += " DEFAULT \(value.postgresLiteral(for: definition.type))"
     }
-    if isChecked, let check = definition.type.postgresCheck(of: "\"\(definition.name)\"") {
+    if let check = definition.type.postgresCheck(of: "\"\(definition.name)\"") {
       sql += " CHECK (\(check))"
     }
-    if isChecked, let check = definition.builtInCheck(of: table) { sql += " CHECK (\(check))" }
+    if let check = definition.builtInCheck(of: table) { sql += " CHECK (\(check))" }
     return sql
   }
 
-  /// The statement that adds the foreign key of a reference; nil for a reference without one.
+  /// The statement that adds the foreign key of a reference.
   ///
   /// - Parameter isChecked: false adds the key as NOT VALID, for a new column that is null in all rows.
-  package func reference(of link: SyncSchema.Link, isChecked: Bool = true) -> String? {
-    if isDistributed { return shardReference(of: link, isChecked: isChecked) }
+  package func reference(of link: SyncSchema.Link, isChecked: Bool = true) -> String {
     let column = schema.tables[link.table].columns[link.column].name
     let action =
       switch link.onDelete {
@@ -115,7 +103,7 @@ package struct PostgresTables {
     let column = schema.tables[link.table].columns[link.column].name
     return """
       CREATE INDEX \(concurrently ? "CONCURRENTLY " : "")\(indexName(for: link)) \
-      ON \(relation(of: link.table)) (\(isDistributed && link.isInZone ? "\"zone\", " : "")"\(column)")
+      ON \(relation(of: link.table)) ("\(column)")
       """
   }
 

@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// The consents of users in PostgreSQL. Each statement handles one row, so it works in both layouts.
+/// The consents of users in PostgreSQL.
 final class PostgresConsents: ConsentTable {
   private unowned let store: PostgresStore
 

@@ -55,9 +55,29 @@ final class PostgresDevices: DeviceTable {
   private static let rememberDevice: PostgresStatement =
     "UPDATE holdfast.devices SET acks_purged = false WHERE number = $1"
 
+  private static let addDevice: PostgresStatement = """
+    INSERT INTO holdfast.devices (id, account, name, token_hash, clock, seen_at, session_at, scope, issued_after)
+    VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $8)
+    """
+  private static let findSession: PostgresStatement =
+    "SELECT session, session_used, applied FROM holdfast.devices WHERE id = $1 AND account = $2 FOR NO KEY UPDATE"
+  private static let changeSession: PostgresStatement = """
+    UPDATE holdfast.devices SET token_hash = $1, name = $2, seen_at = $3, session_at = $3, session = $4, session_used = false
+    WHERE id = $5
+    """
+
   init(_ store: PostgresStore) { self.store = store }
 
-  func row(_ number: Int64) throws -> DeviceRow? { try store.writing.device(number) }
+  func row(_ number: Int64) throws -> DeviceRow? {
+    var numbers = PostgresParameters()
+    numbers.append(array: [number])
+    let answers = try store.connection.pipeline { pipe in
+      pipe.send(store.statements.lockDevices, numbers)
+      pipe.send(PostgresStatements.findRefusals, numbers)
+      pipe.send(PostgresStatements.countAcks, numbers)
+    }
+    return DeviceRow(answers)
+  }
 
   func owner(of number: Int64) throws -> (id: String, user: String)? {
     let found = try store.connection.query(Self.findOwner, PostgresParameters(number))
@@ -88,15 +108,26 @@ final class PostgresDevices: DeviceTable {
     try store.connection.run(Self.rememberDevice, PostgresParameters(number))
   }
 
-  func add(_ device: NewDevice) throws { try store.writing.add(device) }
+  func add(_ device: NewDevice) throws {
+    try store.connection.run(
+      Self.addDevice,
+      PostgresParameters(
+        device.id, device.user, device.name, device.token.withBytes { Array($0) }, device.clock.rawValue,
+        device.seenAt, device.scope, device.issuedAfter))
+  }
 
   func session(of device: String, user: String) throws -> LastSession? {
-    try store.writing.session(of: device, user: user)
+    let rows = try store.connection.query(Self.findSession, PostgresParameters(device, user))
+    if rows.isEmpty { return nil }
+    return LastSession(
+      number: rows.int64(0, 0), isUsed: rows.bool(0, 1), applied: AppliedChangeSets(bytes: rows.bytes(0, 2)))
   }
 
   func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Int64) throws
   {
-    try store.writing.beginSession(number, of: device, name: name, token: token, at: now)
+    try store.connection.run(
+      Self.changeSession,
+      PostgresParameters(token.withBytes { Array($0) }, name, now, number, device))
   }
 
   func hasDevice(of token: TokenHash) throws -> Bool {

@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// The invitations in PostgreSQL. Each statement handles one row and names its zone, so it works in both layouts.
+/// The invitations in PostgreSQL.
 final class PostgresInvitations: InvitationTable {
   private unowned let store: PostgresStore
 

@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// Stores the audit log and the console's samples in PostgreSQL. On shards each node has both tables.
+/// Stores the audit log and the console's samples in PostgreSQL.
 final class PostgresOperators: OperatorTable {
   private unowned let store: PostgresStore
 

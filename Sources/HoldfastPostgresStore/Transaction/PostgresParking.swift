@@ -44,7 +44,7 @@ struct PostgresParking {
         for change in changes {
           guard let before = change.before, let home = before.home,
             let values = Self.values(of: before, columns, relation), let taker = takers[values],
-            taker != change.key.id, let place = Self.place(columns, table, relation, layout.isDistributed)
+            taker != change.key.id, let place = Self.place(columns, table, relation)
           else { continue }
           parked[index, default: []].append(Parked(id: change.key.id, zone: home, place: place))
           switch place {
@@ -63,9 +63,8 @@ struct PostgresParking {
   func send(_ pipe: PostgresPipeline) {
     for (table, records) in parked.sorted(by: { $0.key < $1.key }) {
       for record in records {
-        var parameters = PostgresParameters(record.id)
-        if layout.isDistributed { parameters.append(record.zone) }
-        pipe.send(Self.statement(record.place, schema.tables[table], layout, table), parameters)
+        pipe.send(
+          Self.statement(record.place, schema.tables[table], layout, table), PostgresParameters(record.id))
       }
     }
   }
@@ -81,9 +80,8 @@ struct PostgresParking {
       case .other(let column):
         "\(relation.columns[column].name) = \(otherValue(of: column, table, relation) ?? "NULL")"
       }
-    let shard = layout.isDistributed ? " AND t.zone = $2" : ""
     return PostgresStatement(
-      "UPDATE \(relation.name) t SET \(setting) WHERE t.id = $1\(relation.idCast)\(shard)")
+      "UPDATE \(relation.name) t SET \(setting) WHERE t.id = $1\(relation.idCast)")
   }
 
   /// The unique values of a record; nil if it is not live, or if one of them is null.
@@ -96,10 +94,10 @@ struct PostgresParking {
     return values.contains(.null) ? nil : IndexValue(zone: relation.hasZone ? zone : "", values: values)
   }
 
-  private static func place(
-    _ columns: [Int], _ table: TableSchema, _ relation: PostgresLayout.Relation, _ isDistributed: Bool
-  ) -> Place? {
-    if relation.hasZone, !isDistributed { return .zone }
+  private static func place(_ columns: [Int], _ table: TableSchema, _ relation: PostgresLayout.Relation)
+    -> Place?
+  {
+    if relation.hasZone { return .zone }
     // References come last, because their foreign key may be checked immediately.
     let columns =
       columns.filter { table.columns[$0].type != .reference }
@@ -111,7 +109,7 @@ struct PostgresParking {
     return columns.first { otherValue(of: $0, table, relation) != nil }.map { .other($0) }
   }
 
-  /// An expression for an unused value; nil for a type with too few values. Citus accepts no volatile function here.
+  /// An expression for an unused value; nil for a type with too few values.
   private static func otherValue(
     of index: Int, _ table: TableSchema, _ relation: PostgresLayout.Relation
   ) -> String? {

@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// The recovery data in PostgreSQL. Each statement names one zone, so it works in both layouts.
+/// The recovery data in PostgreSQL.
 final class PostgresRecovery: RecoveryTable {
   private unowned let store: PostgresStore
 

@@ -1,7 +1,7 @@
 import HoldfastPostgres
 import HoldfastService
 
-/// The statements for requests with ids. Each names its device, and thus its shard.
+/// The statements for requests with ids.
 enum PostgresRequestStatements {
   static let find: PostgresStatement = """
     SELECT fingerprint, at, status, head, body FROM holdfast.requests WHERE device = $1 AND request_id = $2
@@ -35,15 +35,11 @@ enum PostgresRequestStatements {
     """
   private static let putCreated: PostgresStatement = """
     INSERT INTO holdfast.created (device, request_id, place, account, fingerprint, record_table, record_id)
-    VALUES ($1, $2, $3, $4, $5, $6, $7)
-    """
-  private static let putAllCreated: PostgresStatement = """
-    INSERT INTO holdfast.created (device, request_id, place, account, fingerprint, record_table, record_id)
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bytea[], $6::text[], $7::text[])
     """
 
   /// Writes the additions and purges of a transaction.
-  static func write(_ requests: RequestDelta, isDistributed: Bool, _ pipe: PostgresPipeline) {
+  static func write(_ requests: RequestDelta, _ pipe: PostgresPipeline) {
     for (device, number) in requests.purged { pipe.send(purge, PostgresParameters(device, number)) }
     for addition in requests.additions {
       let (request, answer) = (addition.answered.request, addition.answered.answer)
@@ -61,16 +57,6 @@ enum PostgresRequestStatements {
     }
     let records = requests.created
     if records.isEmpty { return }
-    if isDistributed {
-      for new in records {
-        pipe.send(
-          putCreated,
-          PostgresParameters(
-            new.device, new.request.id, Int64(new.record.place), new.user, new.request.fingerprint,
-            new.record.table, new.record.id))
-      }
-      return
-    }
     var parameters = PostgresParameters()
     parameters.append(array: records.lazy.map(\.device))
     parameters.append(array: records.lazy.map(\.request.id))
@@ -79,6 +65,6 @@ enum PostgresRequestStatements {
     parameters.append(array: records.lazy.map(\.request.fingerprint))
     parameters.append(array: records.lazy.map(\.record.table))
     parameters.append(array: records.lazy.map(\.record.id))
-    pipe.send(putAllCreated, parameters)
+    pipe.send(putCreated, parameters)
   }
 }

@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// The requests with ids in PostgreSQL. All requests of a device are on its shard.
+/// The requests with ids in PostgreSQL.
 final class PostgresRequests: RequestTable {
   private unowned let store: PostgresStore
 

@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// Stores query results in PostgreSQL. They are distributed by user. Each statement writes one row, so it works in both layouts.
+/// Stores query results in PostgreSQL.
 final class PostgresResults: ResultTable {
   private unowned let store: PostgresStore
 

@@ -12,13 +12,17 @@ package struct PostgresStatements {
     let find: PostgresStatement
     let insert: PostgresStatement
     let delete: PostgresStatement
+    /// By column: selects the ids of the stored records that have one of the values `$1`, each with the value; nil for a column that is no
+    /// text.
+    let findWhere: [PostgresStatement?]
+    /// By unique group: selects the ids of the live records of the zone `$1` with the values from `$2` on.
+    let findSame: [PostgresStatement]
   }
 
   /// A statement that writes the records `$1` of a table, and fails unless it wrote all of them. A team's rule or trigger may skip rows
-  /// silently, and row-level security may hide them. Distributed tables have no triggers, and lack the function `expect`.
-  static func counted(_ sql: String, of table: String, isDistributed: Bool) -> PostgresStatement {
-    if isDistributed { return PostgresStatement(sql) }
-    return PostgresStatement(
+  /// silently, and row-level security may hide them.
+  static func counted(_ sql: String, of table: String) -> PostgresStatement {
+    PostgresStatement(
       """
       WITH written AS (\(sql) RETURNING 1)
       SELECT holdfast.expect((SELECT count(*) FROM written), cardinality($1), \(PostgresName.literal(table)))
@@ -90,12 +94,12 @@ package struct PostgresStatements {
         SELECT z.zone, z.seq, z.public, z.clock, z.records, z.bytes FROM holdfast.zones z JOIN wanted w ON w.zone = z.zone
         ORDER BY z.zone FOR NO KEY UPDATE OF z\(skip)
         """)
-    records = layout.relations.map { Self.records($0, skip, isDistributed: layout.isDistributed) }
+    records = zip(schema.tables, layout.relations).map { Self.records($0, $1, skip) }
   }
 
-  private static func records(
-    _ relation: PostgresLayout.Relation, _ skip: String, isDistributed: Bool
-  ) -> Records {
+  private static func records(_ schema: TableSchema, _ relation: PostgresLayout.Relation, _ skip: String)
+    -> Records
+  {
     let table = PostgresName.literal(relation.table)
     let zone = relation.hasZone ? ["\"zone\""] : []
     let names = (["\"id\""] + zone + relation.columns.map(\.name)).joined(separator: ", ")
@@ -128,16 +132,42 @@ package struct PostgresStatements {
         """
         INSERT INTO \(relation.name) (\(names)) SELECT \(values.joined(separator: ", "))
         FROM unnest(\(arrays.joined(separator: ", "))) AS u (\((["id"] + zone.map { _ in "zone" } + given).joined(separator: ", ")))
-        """, of: relation.table, isDistributed: isDistributed),
+        """, of: relation.table),
       delete: counted(
         "DELETE FROM \(relation.name) t WHERE t.id = ANY ($1::text[]\(relation.idCast.isEmpty ? "" : relation.idCast + "[]"))",
-        of: relation.table, isDistributed: isDistributed))
+        of: relation.table),
+      findWhere: relation.columns.map { findWhere($0, of: relation) },
+      findSame: schema.unique.map { findSame($0, of: schema, relation) })
+  }
+
+  private static func findWhere(_ column: PostgresLayout.Column, of relation: PostgresLayout.Relation)
+    -> PostgresStatement?
+  {
+    if column.type.postgresElement != "text" { return nil }
+    return PostgresStatement(
+      """
+      SELECT t.id::text, u.value FROM unnest($1::text[]) AS u (value)
+      JOIN \(relation.name) t ON t.\(column.name) = u.value\(column.cast) LIMIT $2
+      """)
+  }
+
+  private static func findSame(
+    _ group: [String], of table: TableSchema, _ relation: PostgresLayout.Relation
+  ) -> PostgresStatement {
+    let same = group.enumerated().map { place, name in
+      let column = relation.columns[table.index(of: name) ?? 0]
+      return " AND t.\(column.name) = $\(place + 2)\(column.cast)"
+    }
+    return PostgresStatement(
+      """
+      SELECT r.id FROM \(relation.name) t
+      JOIN holdfast.records r ON r.record_table = \(PostgresName.literal(relation.table)) AND r.id = t.id::text
+      WHERE r.zone = $1 AND r.state = 0\(same.joined())
+      """)
   }
 
   /// Updates some columns of records: `$1` are the ids, `$2` the zones if the table has a zone column, then the columns.
-  static func update(
-    _ relation: PostgresLayout.Relation, columns: [Int], isDistributed: Bool
-  ) -> PostgresStatement {
+  static func update(_ relation: PostgresLayout.Relation, columns: [Int]) -> PostgresStatement {
     let zone = relation.hasZone ? ["\"zone\" = u.zone"] : []
     let first = 2 + zone.count
     let changed = columns.map { relation.columns[$0] }
@@ -152,6 +182,6 @@ package struct PostgresStatements {
       UPDATE \(relation.name) t SET \(settings.joined(separator: ", "))
       FROM unnest(\(arrays.joined(separator: ", "))) AS u (\((["id"] + zone.map { _ in "zone" } + given).joined(separator: ", ")))
       WHERE t.id = u.id\(relation.idCast)
-      """, of: relation.table, isDistributed: isDistributed)
+      """, of: relation.table)
   }
 }

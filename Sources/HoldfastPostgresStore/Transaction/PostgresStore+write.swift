@@ -74,7 +74,7 @@ extension PostgresStore {
     WHERE a.id = u.account
     """
 
-  /// Writes the changes in one round trip; see `PostgresWriting`.
+  /// Writes the changes in one round trip, and commits them.
   package func write(_ delta: Delta, andCommit changes: ZoneChanges?) throws(PostgresError) {
     let parking = PostgresParking(delta.records, schema, layout)
     try connection.pipeline { pipe in
@@ -89,7 +89,7 @@ extension PostgresStore {
         PostgresConsents.write(delta.left, pipe)
         writeDevices(delta, pipe)
         writeAcks(delta, pipe)
-        PostgresRequestStatements.write(delta.requests, isDistributed: false, pipe)
+        PostgresRequestStatements.write(delta.requests, pipe)
         for payload in changes.payloads(from: node) {
           pipe.send(PostgresStatements.notify, PostgresParameters(payload))
         }
@@ -242,7 +242,7 @@ extension PostgresStore {
     let statement =
       isNew
       ? statements.records[table].insert
-      : PostgresStatements.update(relation, columns: columns, isDistributed: layout.isDistributed)
+      : PostgresStatements.update(relation, columns: columns)
     pipe.send(statement, parameters)
   }
 

@@ -28,9 +28,6 @@ package final class PostgresStore: StoreWriter {
   package private(set) lazy var operators: any OperatorTable = PostgresOperators(self)
   private(set) lazy var accountTable = PostgresAccounts(self)
   package var accounts: any AccountTable { accountTable }
-  /// Reads and writes the tables in the database's layout.
-  package private(set) lazy var writing: any PostgresWriting =
-    layout.isDistributed ? PostgresShardWriting(self) : PostgresWholeWriting(self)
   package let isAlone = false
   package private(set) var history: History
   private let known: KnownHistory
@@ -46,6 +43,10 @@ package final class PostgresStore: StoreWriter {
   private static let savepoint: PostgresStatement = "SAVEPOINT change_set"
   private static let release: PostgresStatement = "RELEASE SAVEPOINT change_set"
   private static let undo: PostgresStatement = "ROLLBACK TO SAVEPOINT change_set"
+  private static let findClock: PostgresStatement = """
+    SELECT greatest((SELECT coalesce(max(clock), 0) FROM holdfast.zones),
+      (SELECT coalesce(max(clock), 0) FROM holdfast.devices))
+    """
   private static let check: PostgresStatement = "SET CONSTRAINTS ALL IMMEDIATE"
   private static let uncheck: PostgresStatement = "SET CONSTRAINTS ALL DEFERRED"
 
@@ -81,15 +82,17 @@ package final class PostgresStore: StoreWriter {
     }
   }
 
-  package func latestClock() throws -> Stamp { try writing.latestClock() }
+  package func latestClock() throws -> Stamp {
+    Stamp(rawValue: try connection.query(Self.findClock).int64(0, 0))
+  }
 
   package func begin(_ footprints: [Footprint]) throws -> Fetched {
     accountTable.begin()
-    do throws(PostgresError) { return try writing.fetch(footprints) } catch {
+    do throws(PostgresError) { return try fetch(footprints) } catch {
       // The database may have restarted since the last use. Nothing was written yet, so one retry is safe.
       guard error.isConnectionLost, opened != nil else { throw error }
       rollBack()
-      return try writing.fetch(footprints)
+      return try fetch(footprints)
     }
   }
 
@@ -102,7 +105,7 @@ package final class PostgresStore: StoreWriter {
   }
 
   package func beginEpoch(_ epoch: NewEpoch, after current: String?) throws -> Bool {
-    // A new epoch updates all zones, which no request's statement does on shards.
+    // A new epoch updates all zones, which takes longer than a request's statement may.
     let connection = try openDirectly()
     defer { connection.close() }
     guard let begun = try PostgresEpoch.begin(epoch, after: current, on: connection) else { return false }
@@ -111,10 +114,10 @@ package final class PostgresStore: StoreWriter {
     return true
   }
 
-  package func write(_ delta: Delta) throws { try writing.write(delta, andCommit: nil) }
+  package func write(_ delta: Delta) throws { try write(delta, andCommit: nil) }
 
   package func commit(_ delta: Delta, announcing changes: ZoneChanges) throws {
-    try writing.write(delta, andCommit: changes)
+    try write(delta, andCommit: changes)
     confirmed(transaction, history.epoch)
   }
 
@@ -143,17 +146,30 @@ package final class PostgresStore: StoreWriter {
   // MARK: Records
 
   package func read(_ ids: [String], of table: Int) throws -> [RecordEntry] {
-    try writing.read(ids, of: table)
+    var parameters = PostgresParameters()
+    parameters.append(array: ids)
+    return entries(try connection.query(statements.records[table].find, parameters), of: table, ids)
   }
 
-  package func references(
-    of table: Int, by column: Int, to values: [String], limit: Int, zones: (String) -> [String]
-  ) throws -> [(id: String, value: String)] {
-    try writing.references(of: table, by: column, to: values, limit: limit, zones: zones)
+  package func references(of table: Int, by column: Int, to values: [String], limit: Int) throws -> [(
+    id: String, value: String
+  )] {
+    guard let statement = statements.records[table].findWhere[column] else { return [] }
+    var parameters = PostgresParameters()
+    parameters.append(array: values)
+    parameters.append(Int64(limit))
+    let rows = try connection.query(statement, parameters)
+    return rows.indices.map { (rows.text($0, 0), rows.text($0, 1)) }
   }
 
   package func ids(of table: Int, sharing group: Int, _ values: [Value], in zone: String) throws -> [String] {
-    try writing.ids(of: table, sharing: group, values, in: zone)
+    var parameters = PostgresParameters(zone)
+    for (name, value) in zip(schema.tables[table].unique[group], values) {
+      if let column = schema.tables[table].index(of: name) {
+        parameters.append(value, schema.tables[table].columns[column].type)
+      }
+    }
+    return try connection.query(statements.records[table].findSame[group], parameters).texts
   }
 
   package func positions(_ side: RecordList.Side, _ mark: String, in list: RecordList, limit: Int) throws
@@ -178,7 +194,7 @@ package final class PostgresStore: StoreWriter {
   package func meaning(of error: any Error) -> StoreFailure {
     guard let error = error as? PostgresError else { return .other }
     if error.code == .diskFull { return .full }
-    if error.isTransient || writing.isLateLock(error) { return .transient }
+    if error.isTransient { return .transient }
     // A revoked privilege, or row-level security. Inside a function, the team may intend the refusal.
     if error.code == .insufficientPrivilege, error.context == nil { return .denied }
     // A statement that is canceled again when its command runs alone takes too long by itself.

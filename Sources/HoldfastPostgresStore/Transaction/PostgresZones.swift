@@ -29,6 +29,10 @@ final class PostgresZones: ZoneTable {
   private static let findRoots: PostgresStatement =
     "SELECT record_table FROM holdfast.records WHERE zone = $1 AND id = $1 AND state = 0"
   private static let writeErased: PostgresStatement = "UPDATE holdfast.zones SET erased = $2 WHERE zone = $1"
+  private static let putNotified: PostgresStatement = """
+    INSERT INTO holdfast.notified AS t (zone, seq) SELECT * FROM unnest($1::text[], $2::bigint[])
+    ON CONFLICT (zone) DO UPDATE SET seq = greatest(t.seq, excluded.seq)
+    """
 
   init(_ store: PostgresStore) { self.store = store }
 
@@ -45,7 +49,12 @@ final class PostgresZones: ZoneTable {
     try store.connection.run(Self.writeErased, PostgresParameters(name, seq))
   }
 
-  func setNotified(_ zones: [NotifiedZone]) throws { try store.writing.setNotified(zones) }
+  func setNotified(_ zones: [NotifiedZone]) throws {
+    var parameters = PostgresParameters()
+    parameters.append(array: zones.lazy.map(\.zone))
+    parameters.append(array: zones.lazy.map(\.seq))
+    try store.connection.run(Self.putNotified, parameters)
+  }
 
   func role(of user: String, in zone: String) throws -> Role? {
     let rows = try store.connection.query(Self.findRole, PostgresParameters(zone, user))

@@ -11,7 +11,6 @@ package struct SQLiteDatabase: ServerDatabase {
   package let schema: SyncSchema
   package let known: KnownHistory
   package let readerCount: Int? = nil
-  package let writers: (count: Int, batch: Int) = (1, .max)
   private let readers = SQLiteReaderPool()
   private let cache = ReadCache()
   /// Maintains the history mark; nil if the process does not serve the database.

@@ -186,9 +186,9 @@ final class SQLiteStore: StoreWriter {
 
   func read(_ ids: [String], of table: Int) throws -> [RecordEntry] { try ids.map(tables[table].entry) }
 
-  func references(
-    of table: Int, by column: Int, to values: [String], limit: Int, zones: (String) -> [String]
-  ) throws -> [(id: String, value: String)] {
+  func references(of table: Int, by column: Int, to values: [String], limit: Int) throws -> [(
+    id: String, value: String
+  )] {
     try tables[table].references(by: column, to: values, limit: limit)
   }
 

@@ -10,16 +10,9 @@ struct PostgresBackup {
   init(_ database: PostgresDatabase) { self.database = database }
 
   func write(to path: String, at now: Int64) throws -> BackupManifest {
-    var location = database.location
-    // These statements read all shards, so the observer that expects one shard per statement is removed.
-    location.onStatement = nil
-    let connection = try location.connectDirectly(.reads)
+    let connection = try database.location.connectDirectly(.reads)
     defer { connection.close() }
     try connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
-    if database.location.distribution == .citus {
-      // Shards share no snapshot, so writers are blocked.
-      try connection.execute("LOCK TABLE holdfast.zones, holdfast.devices IN EXCLUSIVE MODE")
-    }
     let adopted = try connection.query("SELECT name FROM holdfast.tables WHERE adopted ORDER BY name")
     if !adopted.isEmpty {
       throw ServerError(
@@ -77,19 +70,23 @@ struct BackupTable {
     ])
   }
 
-  /// Holdfast's own tables whose rows are not created with the database, nor from those of others.
-  static let own = PostgresShards.places.map(\.relation).filter {
-    !(["holdfast.meta", "holdfast.tables"] + PostgresShards.derived).contains($0)
-  }
-
+  /// The tables of the database: all of Holdfast's own, whose rows are neither created with the database nor those of the schema's tables,
+  /// a table after those that its rows refer to; then the schema's.
   static func all(of layout: PostgresLayout, on connection: PostgresConnection) throws -> [BackupTable] {
-    let own = try own.map { relation in
-      let rows = try connection.query(
-        """
-        SELECT attname::text FROM pg_attribute WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped
-        ORDER BY attnum
-        """, PostgresParameters(relation))
-      return BackupTable(name: relation, isOwn: true, relation: relation, columns: rows.texts)
+    let records = TextSet(layout.relations.map { unquoted($0.name.replacing("holdfast.", with: "")) })
+    let tables = try connection.query(
+      """
+      SELECT c.relname::text, string_agg(a.attname::text, ',' ORDER BY a.attnum) FROM pg_class c
+      JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+      WHERE c.relnamespace = 'holdfast'::regnamespace AND c.relkind = 'r' AND c.relname NOT IN ('meta', 'tables')
+      GROUP BY c.oid, c.relname
+      ORDER BY EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f'), c.relname
+      """)
+    let own = tables.indices.filter { !records.contains(tables.text($0, 0)) }.map { row in
+      let relation = "holdfast.\(tables.text(row, 0))"
+      return BackupTable(
+        name: relation, isOwn: true, relation: relation,
+        columns: tables.text(row, 1).split(separator: ",").map(String.init))
     }
     return own
       + layout.relations.map { relation in

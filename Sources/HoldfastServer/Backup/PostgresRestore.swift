@@ -7,12 +7,7 @@ import HoldfastService
 struct PostgresRestore {
   let location: PostgresLocation
 
-  init(_ location: PostgresLocation) {
-    var location = location
-    // These statements fill all shards, so the observer that expects one shard per statement is removed.
-    location.onStatement = nil
-    self.location = location
-  }
+  init(_ location: PostgresLocation) { self.location = location }
 
   func restore(_ reader: BackupReader, epoch: NewEpoch, random: (Int) -> [UInt8]) throws {
     let manifest = reader.manifest
@@ -32,13 +27,11 @@ struct PostgresRestore {
         let filler = Filler(tables, connection)
         try reader.read { try filler.take($0) }
         try filler.end()
-        if layout.isDistributed { try connection.execute(PostgresShards.derivation) }
-        let sequence =
-          layout.isDistributed
-          ? "'holdfast.device_numbers'" : "pg_get_serial_sequence('holdfast.devices', 'number')"
         try connection.execute(
-          "SELECT setval(\(sequence), coalesce((SELECT max(d.number) FROM holdfast.devices d), 0) + 1, false)"
-        )
+          """
+          SELECT setval(pg_get_serial_sequence('holdfast.devices', 'number'),
+            coalesce((SELECT max(d.number) FROM holdfast.devices d), 0) + 1, false)
+          """)
         try PostgresCounting(layout: layout, connection: connection).mend()
         _ = try PostgresEpoch.begin(epoch, on: connection)
         try check(manifest.schema, layout, connection)
@@ -54,10 +47,7 @@ struct PostgresRestore {
     let store = PostgresStore(
       schema, known, layout: layout, lane: .slow, node: "", confirmed: { _, _ in }, openDirectly: open,
       open: open)
-    let administration =
-      layout.isDistributed
-      ? PostgresShardAdministration(store, schema, layout) : PostgresAdministration(store, schema, layout)
-    if let first = try administration.doctor().first {
+    if let first = try PostgresAdministration(store, schema, layout).doctor().first {
       throw ServerError(.damaged, "What the backup holds contradicts itself: \(first). Take another backup.")
     }
   }

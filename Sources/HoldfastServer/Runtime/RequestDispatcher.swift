@@ -89,8 +89,8 @@ final class RequestDispatcher: Sendable {
     proxies = configuration.trustedProxies
     self.database = database
     try configuration.rules.check(against: database.schema)
-    let stores = try (0..<database.writers.count).map { _ in try database.store() }
-    let clock = try ServiceClock(of: stores[0], environment)
+    let store = try database.store()
+    let clock = try ServiceClock(of: store, environment)
     let api = try Self.api(database, clock, configuration, failed)
     self.api = api
     let console = Self.console(api, configuration, log, lines)
@@ -112,11 +112,11 @@ final class RequestDispatcher: Sendable {
     let service = { (store: any StoreWriter, lane: Service.Lane) in
       ThreadsOwn(service: Self.service(store, lane, database.schema, clock, configuration, failed))
     }
-    let fast = stores.map { service($0, .fast) }
+    let fast = service(store, .fast)
     let slow = try (0..<Self.slowThreads).compactMap { _ in
       try database.slowStore().map { service($0, .slow) }
     }
-    services = fast + slow
+    services = [fast] + slow
     let waiting =
       try slow.isEmpty
       ? nil
@@ -126,10 +126,8 @@ final class RequestDispatcher: Sendable {
           $0.finish(.failure(Self.busy))
         }
       }
-    writer = try Worker(
-      limit: configuration.writeQueueLimit, batch: database.writers.batch, threads: fast.count
-    ) { writes, thread in
-      Self.perform(writes, on: fast[thread].service, metrics, isSlow: false, announce) { write in
+    writer = try Worker(limit: configuration.writeQueueLimit, batch: .max) { writes, _ in
+      Self.perform(writes, on: fast.service, metrics, isSlow: false, announce) { write in
         if waiting?.enqueue(write, of: write.client) != true { write.finish(.failure(Self.busy)) }
       }
     }

@@ -2,8 +2,7 @@ package import HoldfastCore
 
 /// Reads for clients without a local copy: PROTOCOL.md, section 9.
 package protocol CollectionReader: AnyObject {
-  /// Runs `body` in one snapshot. With several shards, the reads of one zone share a snapshot, and a later read never sees an earlier
-  /// state.
+  /// Runs `body` in one snapshot.
   func moment<Result>(_ body: () throws -> Result) throws -> Result
 
   /// The zones that a user may read.

@@ -1,4 +1,4 @@
-/// Reads Holdfast's own tables for the operators' console: docs/CONSOLE.md. Each query reads one table by its indexes, so it runs on shards too.
+/// Reads Holdfast's own tables for the operators' console: docs/CONSOLE.md. Each query reads one table by its indexes.
 package protocol ConsoleReader: AnyObject {
   /// The rows of a query, each with one text per column; nil for null. Booleans are `1` and `0`, times are milliseconds since 1970.
   func rows(_ query: ConsoleQuery) throws -> [[String?]]

@@ -16,8 +16,6 @@ public struct Finding: Sendable, Hashable, CustomStringConvertible {
     case integrity
     /// PostgreSQL's tables and the ledger differ.
     case ledger
-    /// On distributed tables the list of a user's zones differs from the user's access.
-    case memberships
     /// A zone has no owner.
     case owner
     /// A reference names a missing record.
@@ -54,7 +52,6 @@ extension Finding.Kind {
     case .access, .counts: "`holdfast doctor --repair` computes it again, also while servers run."
     case .ledger:
       "`holdfast doctor --repair` records what was changed behind the triggers, also while servers run; if it stays, restore a backup."
-    case .memberships: "Stop the servers, and run the statements that the finding names."
     case .structure:
       "Run the statement that the finding names, or `holdfast doctor --repair`, which puts triggers back."
     case .trigger: "Change the trigger as the finding says, then run `holdfast doctor --repair`."

@@ -9,9 +9,6 @@ package protocol ServerDatabase: Sendable {
   /// The number of reader threads if reads wait for a network, which HTTP threads must not do; nil if they do not.
   var readerCount: Int? { get }
 
-  /// The number of writer threads of the fast lane, each with its own connection, and the number of commands per transaction.
-  var writers: (count: Int, batch: Int) { get }
-
   /// A new connection for writing in the fast lane.
   func store() throws -> any StoreWriter
 

@@ -90,12 +90,10 @@ package protocol StoreWriter: AnyObject {
 
   /// The ids of the records whose column has one of some values, each with the value.
   ///
-  /// - Parameters:
-  ///   - limit: a sufficient number of results; there may be more.
-  ///   - zones: returns the zones in which references to a value can be; empty for all.
-  func references(
-    of table: Int, by column: Int, to values: [String], limit: Int, zones: (String) -> [String]
-  ) throws -> [(id: String, value: String)]
+  /// - Parameter limit: a sufficient number of results; there may be more.
+  func references(of table: Int, by column: Int, to values: [String], limit: Int) throws -> [(
+    id: String, value: String
+  )]
 
   /// The ids of the records in a zone that have the given values of a unique group. The values are not null.
   func ids(of table: Int, sharing group: Int, _ values: [Value], in zone: String) throws -> [String]

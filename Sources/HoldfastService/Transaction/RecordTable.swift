@@ -86,9 +86,7 @@ package final class RecordTable {
     let limit = limit == .max ? .max : limit + transaction.working.changedCount
     for start in stride(from: 0, to: values.count, by: Self.together) {
       let some = Array(values[start..<min(start + Self.together, values.count)])
-      let stored = try transaction.store.references(of: index, by: column, to: some, limit: limit) {
-        transaction.zones(referredBy: index, column, id: $0)
-      }
+      let stored = try transaction.store.references(of: index, by: column, to: some, limit: limit)
       for (id, value) in stored where !isChanged(id) { found[value, default: []].append(id) }
     }
     return values.flatMap { value in

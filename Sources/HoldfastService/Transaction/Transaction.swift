@@ -155,17 +155,6 @@ package final class Transaction {
         .map(\.zone))
   }
 
-  /// The zones of records that may reference a record by a column; empty for all. A reference inside a zone comes from a zone in which the
-  /// referenced record has a place.
-  func zones(referredBy table: Int, _ column: Int, id: String) -> [String] {
-    guard let link = schema.links(of: table).first(where: { $0.column == column }), link.isInZone else {
-      return []
-    }
-    let key = Footprint.Key(table: link.target, id: id)
-    let entries = [working.stored(key), working.changed(key)].compactMap { $0 }
-    return TextSet(entries.flatMap { $0.places.map(\.zone) }).sorted()
-  }
-
   /// Whether a zone has records besides its members.
   func hasRecords(_ zone: String) throws -> Bool {
     let isChanged = working.changed.contains { $0.key.table != members.table && $0.value.home == zone }

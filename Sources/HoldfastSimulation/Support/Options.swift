@@ -13,17 +13,10 @@ struct Options {
   var runsScenarios = false
   var scenario: String?
   var postgres: String?
-  var isCitus = false
   var isWide = false
 
   /// The server's database; nil for a simulated disk.
-  var location: PostgresLocation? {
-    postgres.map { url in
-      var location = PostgresLocation(url)
-      location.isDistributed = isCitus
-      return location
-    }
-  }
+  var location: PostgresLocation? { postgres.map { PostgresLocation($0) } }
 
   struct Wrong: Error, CustomStringConvertible { let description: String }
 
@@ -46,7 +39,6 @@ struct Options {
       case "--seeds": seeds = try number({ Int($0) }, name)
       case "--every": every = max(1, try number({ Int($0) }, name))
       case "--postgres": postgres = try number({ $0 }, name)
-      case "--citus": isCitus = true
       case "--wide": isWide = true
       case "--coverage": showsCoverage = true
       case "--verbose": isVerbose = true
