@@ -39,7 +39,7 @@ struct CommandLineTests {
     defer { try? FileManager.default.removeItem(at: folder) }
     let file = folder.appendingPathComponent("settings.json")
     try Data(text.utf8).write(to: file)
-    let run = try Self.run(["zones", "--config", file.path])
+    let run = try Self.run(["serve", "--check", "--config", file.path])
     #expect(run.status == 64)
     #expect(run.errors.hasPrefix("holdfast: "))
     let missing = try Self.run(["zones", "--config", folder.appendingPathComponent("nothing").path])

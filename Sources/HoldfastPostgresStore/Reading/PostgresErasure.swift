@@ -22,14 +22,14 @@ struct PostgresErasure {
     "DELETE FROM holdfast.result_ids WHERE account = $1 RETURNING chunk"
   private static let dropResults: PostgresStatement =
     "DELETE FROM holdfast.results WHERE account = $1 RETURNING expires"
-  private static let findInvitations: PostgresStatement =
-    "SELECT i.zone, i.id FROM holdfast.invitations i WHERE i.inviter = $1 LIMIT $2"
-  private static let dropInvitation: PostgresStatement =
-    "DELETE FROM holdfast.invitations WHERE zone = $1 AND id = $2"
-  private static let findDepartures: PostgresStatement =
-    "SELECT l.zone FROM holdfast.departures l WHERE l.\"user\" = $1 LIMIT $2"
-  private static let dropDeparture: PostgresStatement =
-    "DELETE FROM holdfast.departures WHERE zone = $1 AND \"user\" = $2"
+  private static let dropInvitations: PostgresStatement = """
+    DELETE FROM holdfast.invitations WHERE (zone, id) IN (
+      SELECT i.zone, i.id FROM holdfast.invitations i WHERE i.inviter = $1 LIMIT $2) RETURNING id
+    """
+  private static let dropDepartures: PostgresStatement = """
+    DELETE FROM holdfast.departures WHERE "user" = $1 AND zone IN (
+      SELECT l.zone FROM holdfast.departures l WHERE l."user" = $1 LIMIT $2) RETURNING zone
+    """
   private static let dropBlocks: PostgresStatement =
     "DELETE FROM holdfast.blocks WHERE account = $1 OR blocked = $1 RETURNING account"
   private static let findMember: PostgresStatement =
@@ -50,22 +50,15 @@ struct PostgresErasure {
     if let found = devices.first(where: { !$0.isEmpty }) {
       count += try purgeRemains(ofDevice: found.int64(0, 0))
     }
-    let invitations = try connection.query(
-      Self.findInvitations, PostgresParameters(user, Int64(RetentionTerms.step)))
-    let left = try connection.query(
-      Self.findDepartures, PostgresParameters(user, Int64(RetentionTerms.step))
-    ).texts
-    try connection.pipeline { pipe in
-      for zone in left { pipe.send(Self.dropDeparture, PostgresParameters(zone, user)) }
-      for row in invitations.indices {
-        pipe.send(
-          Self.dropInvitation, PostgresParameters(invitations.text(row, 0), invitations.text(row, 1)))
+    let gone = try connection.pipeline { pipe in
+      for statement in [Self.dropInvitations, Self.dropDepartures] {
+        pipe.send(statement, PostgresParameters(user, Int64(RetentionTerms.step)))
+      }
+      for statement in [Self.dropResultIDs, Self.dropResults, Self.dropBlocks] {
+        pipe.send(statement, PostgresParameters(user))
       }
     }
-    let results = try [Self.dropResultIDs, Self.dropResults, Self.dropBlocks].map {
-      try connection.query($0, PostgresParameters(user)).count
-    }
-    count += invitations.count + left.count + results.reduce(0, +)
+    count += gone.reduce(0) { $0 + $1.count }
     return Purged(remains: count, hasMore: count > 0)
   }
 

@@ -118,17 +118,14 @@ struct PostgresPurge {
       try connection.run(SQL.dropResult, PostgresParameters(user, token))
       return Purged(results: 1)
     case .unusedDevices(let numbers):
-      var purged = Purged()
-      for number in numbers {
-        if try connection.query(
-          SQL.dropUnused, PostgresParameters(number, terms.unusedBefore)
-        ).isEmpty {
-          continue
-        }
-        purged.devices += 1
-        try connection.run(SQL.dropPushToken, PostgresParameters(number))
-      }
-      return purged
+      var unused = PostgresParameters()
+      unused.append(array: numbers)
+      unused.append(terms.unusedBefore)
+      let dropped = try connection.query(SQL.dropUnused, unused)
+      var gone = PostgresParameters()
+      gone.append(array: dropped.indices.map { dropped.int64($0, 0) })
+      try connection.run(SQL.dropPushTokens, gone)
+      return Purged(devices: dropped.count)
     case .lostHistory(let zone): return try purgeLostHistory(of: zone)
     }
   }
@@ -147,18 +144,9 @@ struct PostgresPurge {
   }
 
   func rollBack(to now: Int64) throws {
-    let found = try connection.pipeline { pipe in
-      pipe.send(SQL.findAheadDevices, PostgresParameters(now))
-      pipe.send(SQL.findAheadAnswers, PostgresParameters(now))
-    }
     try connection.pipeline { pipe in
-      for row in found[0].indices {
-        pipe.send(SQL.takeBackDevice, PostgresParameters(found[0].int64(row, 0), now))
-      }
-      for row in found[1].indices {
-        pipe.send(
-          SQL.takeBackAnswer, PostgresParameters(found[1].int64(row, 0), found[1].int64(row, 1), now))
-      }
+      pipe.send(SQL.takeBackDevices, PostgresParameters(now))
+      pipe.send(SQL.takeBackAnswers, PostgresParameters(now))
     }
   }
 
@@ -183,31 +171,18 @@ struct PostgresPurge {
       SQL.findTombstones, PostgresParameters(zone, horizon.seq, Int64(RetentionTerms.step)))
     let old = rows.indices.prefix { isOld(rows, $0, terms) }
     guard let last = old.last.map({ rows.int64($0, 0) }) else { return Purged() }
-    var deleted: TextMap<[String]> = [:]
-    for row in old where rows.int64(row, 4) == RecordPlace.State.deleted.rawValue {
-      deleted[rows.text(row, 2), default: []].append(rows.text(row, 3))
-    }
-    let created = try connection.pipeline { pipe in
-      for (table, ids) in deleted.sorted(by: { $0.key < $1.key }) {
-        var wanted = PostgresParameters(table)
-        wanted.append(array: ids)
-        pipe.send(SQL.findCreated, wanted)
-      }
-    }
-    try connection.pipeline { pipe in
-      for rows in created {
-        for row in rows.indices {
-          pipe.send(
-            SQL.dropCreated,
-            PostgresParameters(rows.int64(row, 0), rows.text(row, 1), rows.int64(row, 2)))
-        }
-      }
+    let deleted = old.filter { rows.int64($0, 4) == RecordPlace.State.deleted.rawValue }
+    var created = PostgresParameters()
+    created.append(array: deleted.map { rows.text($0, 2) })
+    created.append(array: deleted.map { rows.text($0, 3) })
+    let dropped = try connection.pipeline { pipe in
+      pipe.send(SQL.dropCreated, created)
       pipe.send(SQL.dropTombstones, PostgresParameters(zone, last))
       pipe.send(SQL.setPurged, PostgresParameters(zone, last))
     }
     Trace.took(.tombstonesPurged)
     return Purged(
-      tombstones: old.count, zones: 1, created: created.reduce(0) { $0 + $1.count },
+      tombstones: old.count, zones: 1, created: dropped[0].count,
       hasMore: old.count == RetentionTerms.step)
   }
 
@@ -220,7 +195,9 @@ struct PostgresPurge {
     ).texts
     try connection.pipeline { pipe in
       pipe.send(SQL.markDevice, PostgresParameters(device))
-      pipe.send(SQL.dropPushToken, PostgresParameters(device))
+      var numbers = PostgresParameters()
+      numbers.append(array: [device])
+      pipe.send(SQL.dropPushTokens, numbers)
       if let last = zones.last { pipe.send(SQL.dropAcks, PostgresParameters(device, last)) }
     }
     Trace.took(.devicePurged)

@@ -9,10 +9,10 @@ enum PostgresPurgeStatements {
       AND d.issued_after IS NULL AND d.seen_at <= $1 AND d.number > $2 ORDER BY d.number LIMIT $3
     """
   static let dropUnused: PostgresStatement = """
-    DELETE FROM holdfast.devices WHERE number = $1 AND session = 1 AND NOT session_used AND scope IS NULL
-      AND issued_after IS NULL AND seen_at <= $2 RETURNING id
+    DELETE FROM holdfast.devices WHERE number = ANY ($1) AND session = 1 AND NOT session_used AND scope IS NULL
+      AND issued_after IS NULL AND seen_at <= $2 RETURNING number
     """
-  static let dropPushToken: PostgresStatement = "DELETE FROM holdfast.push_tokens WHERE device = $1"
+  static let dropPushTokens: PostgresStatement = "DELETE FROM holdfast.push_tokens WHERE device = ANY ($1)"
   static let findZones: PostgresStatement = """
     SELECT DISTINCT r.zone FROM holdfast.records r WHERE r.state > 0 AND r.zone > $1 ORDER BY r.zone LIMIT $2
     """
@@ -37,11 +37,10 @@ enum PostgresPurgeStatements {
   static let dropTombstones: PostgresStatement =
     "DELETE FROM holdfast.records r WHERE r.zone = $1 AND r.state > 0 AND r.seq <= $2"
   static let setPurged: PostgresStatement = "UPDATE holdfast.zones SET purged = $2 WHERE zone = $1"
-  static let findCreated: PostgresStatement = """
-    SELECT c.device, c.request_id, c.place FROM holdfast.created c WHERE c.record_table = $1 AND c.record_id = ANY ($2)
+  static let dropCreated: PostgresStatement = """
+    DELETE FROM holdfast.created c USING unnest($1::text[], $2::text[]) AS u (t, i)
+    WHERE c.record_id = u.i AND c.record_table = u.t RETURNING c.place
     """
-  static let dropCreated: PostgresStatement =
-    "DELETE FROM holdfast.created WHERE device = $1 AND request_id = $2 AND place = $3"
 
   static let findDead: PostgresStatement = """
     SELECT DISTINCT a.device FROM holdfast.acks a JOIN holdfast.devices d ON d.number = a.device
@@ -63,14 +62,12 @@ enum PostgresPurgeStatements {
     UPDATE holdfast.acks SET lost = true WHERE device = $1 AND epoch <> '' AND NOT lost AND zone = coalesce($2, zone)
     RETURNING zone
     """
-  static let findDevices: PostgresStatement = """
-    SELECT d.number, d.id, d.name, d.seen_at, d.app, d.app_schema FROM holdfast.devices d
-    WHERE d.account = coalesce($1, d.account) AND d.number > $2 ORDER BY d.number LIMIT $3
+  static let findLag: PostgresStatement = """
+    SELECT d.id, d.name, d.seen_at, d.app, d.app_schema, count(z.zone), count(*) FILTER (WHERE z.seq > a.seq),
+      coalesce(sum(z.seq - a.seq) FILTER (WHERE z.seq > a.seq), 0)::bigint FROM holdfast.devices d
+    LEFT JOIN holdfast.acks a ON a.device = d.number LEFT JOIN holdfast.zones z ON z.zone = a.zone
+    WHERE d.account = coalesce($1, d.account) GROUP BY d.number ORDER BY d.number
     """
-  static let findAcksOfDevices: PostgresStatement =
-    "SELECT a.device, a.zone, a.seq FROM holdfast.acks a WHERE a.device = ANY ($1)"
-  static let findSeqs: PostgresStatement =
-    "SELECT z.zone, z.seq FROM holdfast.zones z WHERE z.zone = ANY ($1)"
 
   static let findConflicts: PostgresStatement = """
     SELECT c.id, c.zone FROM holdfast.conflicts c WHERE c.id > $1 AND c.id < $2 ORDER BY c.id LIMIT $3
@@ -95,15 +92,11 @@ enum PostgresPurgeStatements {
     """
   static let putTime: PostgresStatement =
     "UPDATE holdfast.meta SET value = $1 WHERE key = 'trusted_time'"
-  static let findAheadDevices: PostgresStatement =
-    "SELECT d.number FROM holdfast.devices d WHERE d.seen_at > $1 OR d.session_at > $1"
-  static let takeBackDevice: PostgresStatement = """
-    UPDATE holdfast.devices SET seen_at = least(seen_at, $2), session_at = least(session_at, $2) WHERE number = $1
+  static let takeBackDevices: PostgresStatement = """
+    UPDATE holdfast.devices SET seen_at = least(seen_at, $1), session_at = least(session_at, $1)
+    WHERE seen_at > $1 OR session_at > $1
     """
-  static let findAheadAnswers: PostgresStatement =
-    "SELECT q.device, q.number FROM holdfast.requests q WHERE q.at > $1"
-  static let takeBackAnswer: PostgresStatement =
-    "UPDATE holdfast.requests SET at = $3 WHERE device = $1 AND number = $2"
+  static let takeBackAnswers: PostgresStatement = "UPDATE holdfast.requests SET at = $1 WHERE at > $1"
 
   static let findEpoch: PostgresStatement =
     "SELECT m.value::bigint FROM holdfast.meta m WHERE m.key = 'epoch_began'"

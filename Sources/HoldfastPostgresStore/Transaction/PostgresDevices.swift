@@ -22,14 +22,12 @@ final class PostgresDevices: DeviceTable {
     UPDATE holdfast.devices SET token_hash = CASE WHEN issued_after IS NULL THEN NULL ELSE token_hash END,
       issued_after = CASE WHEN issued_after IS NULL THEN NULL ELSE $2::bigint END WHERE number = $1
     """
-  private static let stripDevice: PostgresStatement = """
+  private static let stripDevices: PostgresStatement = """
     UPDATE holdfast.devices SET name = '', token_hash = NULL, scope = NULL, issued_after = NULL, app = NULL,
-      app_schema = NULL WHERE number = $1
+      app_schema = NULL WHERE number = ANY ($1)
     """
-  private static let findPushTokens: PostgresStatement =
-    "SELECT p.device, p.token_hash FROM holdfast.push_tokens p WHERE p.token_hash = ANY ($1)"
-  private static let dropPushToken: PostgresStatement =
-    "DELETE FROM holdfast.push_tokens WHERE device = $1 AND token_hash = $2"
+  private static let dropPushTokens: PostgresStatement =
+    "DELETE FROM holdfast.push_tokens WHERE token_hash = ANY ($1)"
   private static let putPushToken: PostgresStatement = """
     INSERT INTO holdfast.push_tokens (device, kind, token, token_hash) VALUES ($1, $2, $3, $4)
     ON CONFLICT (device) DO UPDATE SET kind = excluded.kind, token = excluded.token, token_hash = excluded.token_hash
@@ -69,8 +67,7 @@ final class PostgresDevices: DeviceTable {
   init(_ store: PostgresStore) { self.store = store }
 
   func row(_ number: Int64) throws -> DeviceRow? {
-    var numbers = PostgresParameters()
-    numbers.append(array: [number])
+    let numbers = Self.array([number])
     let answers = try store.connection.pipeline { pipe in
       pipe.send(store.statements.lockDevices, numbers)
       pipe.send(PostgresStatements.findRefusals, numbers)
@@ -164,7 +161,7 @@ final class PostgresDevices: DeviceTable {
 
   func setPushToken(_ token: PushToken?, of number: Int64) throws {
     guard let token else {
-      try store.connection.run(PostgresPurgeStatements.dropPushToken, PostgresParameters(number))
+      try store.connection.run(PostgresPurgeStatements.dropPushTokens, Self.array([number]))
       return
     }
     try removePushTokens([token.token])
@@ -177,21 +174,20 @@ final class PostgresDevices: DeviceTable {
     if tokens.isEmpty { return }
     var hashes = PostgresParameters()
     hashes.append(array: tokens.lazy.map { PushToken.hash(of: $0) })
-    let found = try store.connection.query(Self.findPushTokens, hashes)
-    if found.isEmpty { return }
-    try store.connection.pipeline { pipe in
-      for row in found.indices {
-        pipe.send(Self.dropPushToken, PostgresParameters(found.int64(row, 0), found.bytes(row, 1)))
-      }
-    }
+    try store.connection.run(Self.dropPushTokens, hashes)
   }
 
   func strip(_ numbers: [Int64]) throws {
+    let numbers = Self.array(numbers)
     try store.connection.pipeline { pipe in
-      for number in numbers {
-        pipe.send(Self.stripDevice, PostgresParameters(number))
-        pipe.send(PostgresPurgeStatements.dropPushToken, PostgresParameters(number))
-      }
+      pipe.send(Self.stripDevices, numbers)
+      pipe.send(PostgresPurgeStatements.dropPushTokens, numbers)
     }
+  }
+
+  private static func array(_ numbers: [Int64]) -> PostgresParameters {
+    var parameters = PostgresParameters()
+    parameters.append(array: numbers)
+    return parameters
   }
 }

@@ -23,16 +23,4 @@ package struct DeviceLag: Sendable, Equatable {
       id, name, seenAt, client, zones, behind, changes
     )
   }
-
-  /// Adds a zone to the counts.
-  ///
-  /// - Parameters:
-  ///   - ack: the seq up to which the device has the zone.
-  ///   - seq: the zone's last seq.
-  package mutating func add(ack: Int64, seq: Int64) {
-    zones += 1
-    if seq <= ack { return }
-    behind += 1
-    changes += seq - ack
-  }
 }
