@@ -1,0 +1,91 @@
+import Holdfast
+
+/// Draws the model. Pure: a model gives a frame, and of long lists only the rows that are visible are looked at.
+struct ScreenView {
+  /// With fewer columns, one pane is shown at a time.
+  private static let columnsForTwo = 60
+
+  let model: ScreenModel
+
+  private var columns: Int { model.columns }
+  private var hasTwoPanes: Bool { columns >= Self.columnsForTwo }
+  private var listsWidth: Int { hasTwoPanes ? min(columns / 3, 28) : columns }
+
+  func frame() -> Frame {
+    var (lines, cursor) = content()
+    lines = Array(lines.prefix(model.height + 1))
+    while lines.count < model.height + 1 { lines.append(Line()) }
+    lines.append(statusLine)
+    let (bottom, column) = bottomLine
+    lines.append(bottom)
+    if let column { cursor = Frame.Place(row: lines.count - 1, column: column) }
+    // Of a terminal with one or two rows, the last ones are what is needed.
+    let dropped = max(0, lines.count - model.rows)
+    cursor = cursor.map { Frame.Place(row: max(0, $0.row - dropped), column: $0.column) }
+    return Frame(lines: Array(lines.dropFirst(dropped)), cursor: cursor)
+  }
+
+  /// The heading and what is below it.
+  private func content() -> (lines: [Line], cursor: Frame.Place?) {
+    switch model.mode {
+    case .conflicts: return (DetailView(model: model).conflicts(), nil)
+    case .quarantine, .asking(.discard): return (DetailView(model: model).quarantine(), nil)
+    case .help(let first): return (DetailView(model: model).help(from: first), nil)
+    case .browsing, .typing, .asking: break
+    }
+    let lists = PaneView(model: model, width: listsWidth)
+    if !hasTwoPanes, model.pane == .lists { return (lists.lists(), lists.fieldPlace(isItem: false)) }
+    let left = hasTwoPanes ? listsWidth + 1 : 0
+    let items = PaneView(model: model, width: columns - left)
+    guard hasTwoPanes else { return (items.items(), items.fieldPlace(isItem: true)) }
+    let (first, second) = (lists.lists(), items.items())
+    let lines = (0...model.height).map { row in
+      var line = row < first.count ? first[row] : Line()
+      line.fill(to: listsWidth)
+      line.put("│", .dim, width: 1)
+      if row < second.count { line.append(second[row]) }
+      return line
+    }
+    let place = items.fieldPlace(isItem: true).map { Frame.Place(row: $0.row, column: $0.column + left) }
+    return (lines, lists.fieldPlace(isItem: false) ?? place)
+  }
+
+  /// The sync in words, what waits for the person, and the answer to the last key.
+  private var statusLine: Line {
+    var parts = [model.status?.text ?? "No server: edits stay on this device"]
+    let questions = model.conflicts.count
+    if questions > 0 { parts.append("\(questions.of("conflict")): c") }
+    if !model.refused.isEmpty { parts.append("\(model.refused.count.of("refusal")): Q") }
+    var line = Line()
+    let needsPerson = model.status?.needsSignIn == true || parts.count > 1
+    if let message = model.message {
+      line.put(message, .yellow, width: columns)
+      if line.width + 3 < columns { line.put(" · ", .dim, width: 3) }
+    }
+    line.put(parts.joined(separator: " · "), needsPerson ? .yellow : .dim, width: columns - line.width)
+    return line
+  }
+
+  /// The keys, or the question or text that the person is asked for, with the column of the cursor in it.
+  private var bottomLine: (Line, cursor: Int?) {
+    if case .asking(let question) = model.mode {
+      // The answers are at its end, so its middle may be cut.
+      return (Line(question.text, .bold, width: columns), nil)
+    }
+    if case .typing(let typing) = model.mode, PaneView(model: model, width: columns).fieldRow == nil {
+      var line = Line()
+      line.put(typing.prompt, .bold, width: max(0, columns - 8))
+      let (cells, cursor) = typing.field.drawn(width: columns - line.width)
+      let column = line.width + cursor
+      line.put(cells, width: columns - line.width)
+      return (line, column)
+    }
+    var text = ""
+    for hint in KeyHelp.hints(model) {
+      let longer = text.isEmpty ? hint : "\(text)  \(hint)"
+      if longer.count > columns { break }
+      text = longer
+    }
+    return (Line(text, .dim, width: columns), nil)
+  }
+}
