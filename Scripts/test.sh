@@ -18,7 +18,7 @@ chosen=(--skip '^HoldfastServerTests\.(Adoption|Agreement|AnswerMoment|Cascade|E
 sharded=(--skip '^HoldfastServerTests\.(?!Access|AccountLimit|Across|Choice|ConsoleAnswer|Consent|Database|DeletionPieces|Delta|EndedReference|Erasure|Export|FeedTests|ForeignID|Index|ListIndex|MoveAccess|Place|Policy|Precondition|PushToken|Rank|RecordAddress|Recovery|RequestID|RestoreTests|Retention|Rules|SchemaChange|ServiceToken|SnapshotTests|StudySet|TrustedClock|Type|Unique|ZoneLimit)')
 quick=(--skip '^EndToEndTests\.(?!Access|Convergence)')
 # What happens on the device or in HTTP alone, and what the tests of nodes do with PostgreSQL in their own way.
-once=(--skip '^EndToEndTests\.(CleanExit|CommandJSON|CommandLine|Conflict|DocumentedCommand|EarlyAnswer|Hostile|Identity|List|PristineKill|Proxy|Quarantine|RequestStorm|Scrambled|Snapshot|TLS|Undo)')
+once=(--skip '^EndToEndTests\.(CleanExit|CommandJSON|CommandLine|Conflict|DocumentedCommand|EarlyAnswer|Hostile|Identity|List|PristineKill|Proxy|Quarantine|RequestStorm|Scrambled|Snapshot|Terminal|TLS|Undo)')
 # Of what goes through the pooler, one suite of each kind: its connections are another's at the next transaction.
 pooled=(--skip '^HoldfastServerTests\.(?!AccessTests|Agreement|Bulk|Copy|Delta|Event|ExactlyOnce|ListIndex|NoGap|Place|Session|Slow|Snapshot|SQLRead|Webhook)')
 # What tests write is in memory where there is room: all of them would wait for the syncs of one disk. What disks lose is the simulation's.

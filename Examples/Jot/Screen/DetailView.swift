@@ -28,10 +28,7 @@ struct DetailView {
   }
 
   func help(from first: Int) -> [Line] {
-    let lines = KeyHelp.all.dropFirst(first).map { keys, does in
-      Line("\(keys.padded(to: width < 60 ? 0 : 18))  \(does)", width: width)
-    }
-    return [Line("Keys", .bold, width: width)] + lines
+    [Line("Keys", .bold, width: width)] + lines(KeyHelp.lines(width: width).dropFirst(first), nil)
   }
 
   private func page(_ heading: String, _ rows: [String], _ top: Int, _ index: Int, _ nothing: String)
@@ -49,7 +46,11 @@ struct DetailView {
   }
 
   private func text(_ text: String, _ style: Terminal.Style? = nil) -> [Line] {
-    text.cells.wrapped(to: width).map { cells in
+    lines(text.cells.wrapped(to: width), style)
+  }
+
+  private func lines(_ rows: some Collection<[Cell]>, _ style: Terminal.Style?) -> [Line] {
+    rows.map { cells in
       var line = Line()
       line.put(cells, style, width: width)
       return line

@@ -23,6 +23,12 @@ enum KeyHelp {
     ("Ctrl-Z", "stop; `fg` in the shell goes on"),
   ]
 
+  /// The help as lines of at most so many columns.
+  static func lines(width: Int) -> [[Cell]] {
+    let indent = width < 60 ? 0 : 18
+    return all.flatMap { "\($0.keys.padded(to: indent))  \($0.does)".cells.wrapped(to: width) }
+  }
+
   /// What is most needed first: at the bottom is as much as fits.
   static func hints(_ model: ScreenModel) -> [String] {
     switch model.mode {

@@ -18,7 +18,7 @@ final class Screen {
     engine = notebook.serverAddress == nil ? nil : try notebook.engine()
     feed = ScreenFeed(notebook.store)
     let (columns, rows) = RawTerminal.size
-    model = ScreenModel(columns: columns, rows: rows)
+    model = ScreenModel(columns: columns, rows: rows, hasServer: engine != nil)
   }
 
   /// Runs until the person quits, the terminal is closed or a signal comes.

@@ -199,7 +199,7 @@ extension ScreenModel {
 
   private mutating func readHelp(_ key: Key, from line: Int) -> [ScreenEffect] {
     if let rows = steps(key) {
-      mode = .help(max(0, min(line + rows, KeyHelp.all.count - height)))
+      mode = .help(max(0, min(line + rows, KeyHelp.lines(width: columns).count - height)))
     } else {
       mode = .browsing
     }

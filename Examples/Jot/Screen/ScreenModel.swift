@@ -19,7 +19,9 @@ struct ScreenModel: Sendable {
   var mode = Mode.browsing
   /// The answer to the last key; the next key takes it away.
   var message: String?
-  /// What the engine says; nil without a server.
+  /// Whether there is a server to sync with.
+  let hasServer: Bool
+  /// What the engine says; nil before it has said something.
   var status: SyncStatus?
 
   private(set) var lists: [ListLine] = []
@@ -39,7 +41,9 @@ struct ScreenModel: Sendable {
   var conflictCursor = Selection<String>()
   var refusedCursor = Selection<Int64>()
 
-  init(columns: Int, rows: Int) { (self.columns, self.rows) = (columns, rows) }
+  init(columns: Int, rows: Int, hasServer: Bool) {
+    (self.columns, self.rows, self.hasServer) = (columns, rows, hasServer)
+  }
 
   /// The rows between the heading and the two lines at the bottom.
   var height: Int { max(1, rows - 3) }

@@ -52,7 +52,8 @@ struct ScreenView {
 
   /// The sync in words, what waits for the person, and the answer to the last key.
   private var statusLine: Line {
-    var parts = [model.status?.text ?? "No server: edits stay on this device"]
+    let noStatus = model.hasServer ? "Opening" : "No server: edits stay on this device"
+    var parts = [model.status?.text ?? noStatus]
     let questions = model.conflicts.count
     if questions > 0 { parts.append("\(questions.of("conflict")): c") }
     if !model.refused.isEmpty { parts.append("\(model.refused.count.of("refusal")): Q") }
