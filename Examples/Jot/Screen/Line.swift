@@ -34,6 +34,15 @@ struct Line: Hashable, Sendable {
     width += line.width
   }
 
+  /// As much of it as fits.
+  func cut(to columns: Int) -> Line {
+    if width <= columns { return self }
+    var line = Line()
+    line.cells = Array(cells.cut(to: columns))
+    line.width = line.cells.width
+    return line
+  }
+
   /// The same with one style for all of it.
   func styled(_ style: Terminal.Style) -> Line {
     var line = Line()

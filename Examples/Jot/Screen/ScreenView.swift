@@ -21,8 +21,10 @@ struct ScreenView {
     if let column { cursor = Frame.Place(row: lines.count - 1, column: column) }
     // Of a terminal with one or two rows, the last ones are what is needed.
     let dropped = max(0, lines.count - model.rows)
-    cursor = cursor.map { Frame.Place(row: max(0, $0.row - dropped), column: $0.column) }
-    return Frame(lines: Array(lines.dropFirst(dropped)), cursor: cursor)
+    cursor = cursor.map {
+      Frame.Place(row: max(0, $0.row - dropped), column: max(0, min($0.column, columns - 1)))
+    }
+    return Frame(lines: lines.dropFirst(dropped).map { $0.cut(to: columns) }, cursor: cursor)
   }
 
   /// The heading and what is below it.

@@ -110,6 +110,15 @@ final class TmuxTerminal {
     try await wait(until: { !$0.contains { $0.contains(text) } }, location)
   }
 
+  /// Waits for the end of the program; gives its exit status.
+  func status() async throws -> String {
+    while true {
+      let status = try value("pane_dead_status")
+      if !status.isEmpty { return status }
+      await Task.yield()
+    }
+  }
+
   /// The process that the program of the pane has started.
   func child() throws -> pid_t {
     let pane = try value("pane_pid")
