@@ -96,7 +96,7 @@ struct TerminalAppTests {
     try await terminal.wait(for: "Undone: ")
     try await terminal.wait(for: "[ ] Milk")
     try terminal.press("q")
-    #expect(try await terminal.status() == "0")
+    try await terminal.waitForEnd()
     let items = try home.jot("items", "Shopping")
     #expect(items.contains("1 of 3 done"))
     #expect(items.contains("[x] Plum Jam  x3  #red  #sweet  two jars"))
@@ -346,7 +346,7 @@ struct TerminalAppTests {
     }
     await store.close()
     let terminal = try home.tui()
-    try await terminal.wait(for: "0 of 9999 done")
+    try await terminal.wait(for: "[ ] item 21")
     try terminal.press("Tab", "G")
     try await terminal.wait(for: "> [ ] item 9999")
     try terminal.press("Space")

@@ -94,10 +94,12 @@ final class TmuxTerminal {
   /// - Throws: when the program has ended, and the screen will never be so.
   func wait(until isSo: ([String]) -> Bool, _ location: SourceLocation = #_sourceLocation) async throws {
     while true {
-      let isDead = try value("pane_dead") == "1"
-      let lines = try lines
+      // Both of one moment, by one process.
+      let answer = try ask(["display-message", "-p", "#{pane_dead}", ";", "capture-pane", "-p"]).split(
+        separator: "\n", omittingEmptySubsequences: false)
+      let lines = answer.dropFirst().map(String.init)
       if isSo(lines) { return }
-      try #require(!isDead, "\(lines.joined(separator: "\n"))", sourceLocation: location)
+      try #require(answer.first != "1", "\(lines.joined(separator: "\n"))", sourceLocation: location)
       await Task.yield()
     }
   }
@@ -110,13 +112,9 @@ final class TmuxTerminal {
     try await wait(until: { !$0.contains { $0.contains(text) } }, location)
   }
 
-  /// Waits for the end of the program; gives its exit status.
-  func status() async throws -> String {
-    while true {
-      let status = try value("pane_dead_status")
-      if !status.isEmpty { return status }
-      await Task.yield()
-    }
+  /// Waits for the end of the program.
+  func waitForEnd() async throws {
+    while try value("pane_dead") != "1" { await Task.yield() }
   }
 
   /// The process that the program of the pane has started.
