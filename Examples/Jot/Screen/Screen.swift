@@ -62,7 +62,7 @@ final class Screen {
     case .conflicts(let conflicts): model.show(conflicts: conflicts)
     case .quarantine(let sets): model.show(quarantine: sets)
     case .status(let status): model.status = status
-    case .said(let sentence): model.message = sentence
+    case .said(let sentence): model.say(sentence)
     case .failed(let error): throw error
     }
   }
@@ -74,7 +74,7 @@ final class Screen {
     followingList { effects = $0.take(key) }
     for effect in effects {
       do { try await perform(effect) } catch {
-        model.message = Failure(error).message
+        model.take(error)
         try await readAgain()
       }
     }
@@ -104,9 +104,9 @@ final class Screen {
     case .quit: isEnded = true
     case .stop: terminal.stop()
     case .sync:
-      model.message = "Syncing…"
+      model.say("Syncing…")
       feed.sync(Syncing(notebook, try engine ?? notebook.engine()))
-    case .undo: model.message = try await store.undo().sentence
+    case .undo: model.say(try await store.undo().sentence)
     case .edit(let edit): model.take(try await store.write { try $0.perform(edit) })
     case .answer(let conflict, let choice):
       try await store.write { try $0.resolve(conflict, taking: choice) }

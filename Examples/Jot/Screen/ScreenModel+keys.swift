@@ -6,7 +6,7 @@ extension ScreenModel {
   /// - Returns: what is to be done.
   mutating func take(_ key: Key) -> [ScreenEffect] {
     defer { scroll() }
-    message = nil
+    say(nil)
     if key == .control("c") { return [.quit] }
     if key == .control("z") { return [.stop] }
     switch mode {
@@ -38,6 +38,18 @@ extension ScreenModel {
     }
   }
 
+  /// Takes that an edit was not written. The text stays in its field; that of an item which is gone can be added as another.
+  mutating func take(_ failure: any Error) {
+    let isGone = (failure as? StoreError)?.code == .recordMissing
+    if isGone, case .typing(var typing) = mode, case .itemTitle = typing.purpose, let list {
+      typing.purpose = .newItem(list: list.id)
+      mode = .typing(typing)
+      say("The item was removed meanwhile. Enter adds the text as a new item.")
+    } else {
+      say(isGone ? "The record was removed meanwhile." : Failure(failure).message)
+    }
+  }
+
   // MARK: Lists and items
 
   private mutating func browse(_ key: Key) -> [ScreenEffect] {
@@ -63,7 +75,7 @@ extension ScreenModel {
     case .scalar("A"): mode = .typing(Typing(.newList))
     case .scalar("a"):
       guard let list else {
-        message = "Make a list first: A."
+        say("Make a list first: A.")
         return []
       }
       pane = .items
@@ -136,7 +148,7 @@ extension ScreenModel {
     case .enter where typing.purpose == .filter: mode = .browsing
     case .enter:
       guard let edit = typing.edit else {
-        message = "A title has at least one character. Esc leaves it as it was."
+        say("A title has at least one character. Esc leaves it as it was.")
         return []
       }
       return [.edit(edit)]

@@ -18,7 +18,7 @@ struct ScreenModel: Sendable {
   var pane = Pane.lists
   var mode = Mode.browsing
   /// The answer to the last key; the next key takes it away.
-  var message: String?
+  private(set) var message: String?
   /// Whether there is a server to sync with.
   let hasServer: Bool
   /// What the engine says; nil before it has said something.
@@ -64,8 +64,13 @@ struct ScreenModel: Sendable {
   // MARK: What is read
 
   mutating func show(lists: [ListLine]) {
+    let before = list
     self.lists = lists
     listCursor.follow(lists.map(\.id))
+    guard let before, pane == .items, !lists.contains(where: { $0.id == before.id }) else { return }
+    // The next keys are not for the items of another list.
+    pane = .lists
+    say("The list \(before.title) is not on this device any more.")
   }
 
   /// Shows the items of a list, unless another one is selected meanwhile.
@@ -92,6 +97,11 @@ struct ScreenModel: Sendable {
   mutating func show(quarantine: [QuarantinedChangeSet]) {
     refused = quarantine
     refusedCursor.follow(refused.map(\.number))
+  }
+
+  /// Shows a sentence, as one line, until the next key; nil shows none.
+  mutating func say(_ sentence: String?) {
+    message = sentence.map { $0.split(whereSeparator: \.isNewline).joined(separator: " ") }
   }
 
   mutating func setFilter(_ text: String) {

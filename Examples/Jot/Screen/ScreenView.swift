@@ -15,9 +15,8 @@ struct ScreenView {
     var (lines, cursor) = content()
     lines = Array(lines.prefix(model.height + 1))
     while lines.count < model.height + 1 { lines.append(Line()) }
-    lines.append(statusLine)
     let (bottom, column) = bottomLine
-    lines.append(bottom)
+    if let notice { lines += notice } else { lines += [statusLine, bottom] }
     if let column { cursor = Frame.Place(row: lines.count - 1, column: column) }
     // Of a terminal with one or two rows, the last ones are what is needed.
     let dropped = max(0, lines.count - model.rows)
@@ -50,6 +49,20 @@ struct ScreenView {
     }
     let place = items.fieldPlace(isItem: true).map { Frame.Place(row: $0.row, column: $0.column + left) }
     return (lines, lists.fieldPlace(isItem: false) ?? place)
+  }
+
+  /// A message that is too long for a line, where the keys can give way to it.
+  private var notice: [Line]? {
+    switch model.mode {
+    case .typing, .asking: return nil
+    case .browsing, .conflicts, .quarantine, .help: break
+    }
+    guard let cells = model.message?.cells, cells.width > columns else { return nil }
+    let first = cells.wrapped(to: columns)[0]
+    var lines = [Line(), Line()]
+    lines[0].put(first, .yellow, width: columns)
+    lines[1].put(Array(cells.dropFirst(first.count)), .yellow, width: columns)
+    return lines
   }
 
   /// The sync in words, what waits for the person, and the answer to the last key.

@@ -68,6 +68,23 @@ struct TerminalViewTests {
     #expect(model.item?.id == "12")
   }
 
+  @Test("keys after the list has gone are not for the items of another list")
+  func listGone() throws {
+    var model = try Self.model(items: 3)
+    let other = #"[{"id":"m","title":"Work","items":1,"done":0,"members":1}]"#
+    model.show(lists: try JSONDecoder().decode([ListLine].self, from: Data(other.utf8)))
+    #expect(model.pane == .lists && model.message == "The list Home is not on this device any more.")
+    #expect(model.take(.scalar(" ")) == [])
+  }
+
+  @Test("a title whose item was removed meanwhile can be added as a new item (I3)")
+  func itemGone() throws {
+    var model = try Self.model(items: 3)
+    for key: Key in [.scalar("e"), .scalar("!"), .enter] { _ = model.take(key) }
+    model.take(StoreError(.recordMissing, ""))
+    #expect(model.take(.enter) == [.edit(.addItem("item 0!", list: "l"))])
+  }
+
   @Test("tags with spaces and commas stay when another one is added")
   func tags() {
     var typing = Typing(.tags(id: "i", seen: ["a b", "c, d"]))
