@@ -21,6 +21,7 @@ enum KeyHelp {
     ("s", "sync now"),
     ("q, Ctrl-C", "quit"),
     ("Ctrl-Z", "stop; `fg` in the shell goes on"),
+    ("Number, &", "open items of a list; a list that is shared"),
   ]
 
   /// The help as lines of at most so many columns.

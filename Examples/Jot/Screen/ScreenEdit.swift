@@ -49,6 +49,7 @@ extension Database {
   private func rename<R: Record>(
     _ type: R.Type, _ id: String, _ path: WritableKeyPath<R, String>, _ seen: String, _ typed: String
   ) throws -> EditOutcome {
+    if Value.text(seen) == .text(typed) { return .written }
     var met: String?
     try update(type, id: id) { record in
       let now = record[keyPath: path]

@@ -1,4 +1,4 @@
-import Foundation
+import Dispatch
 import Holdfast
 
 /// Everything that the screen hears of, in one sequence: it sleeps until something comes.
@@ -24,10 +24,10 @@ final class ScreenFeed {
   /// Hears the keys and the signals of the terminal.
   func followTerminal() {
     let tell = tell
-    let signals: [(Int32, ScreenEvent)] = [
-      (SIGWINCH, .resized), (SIGTSTP, .stopped), (SIGCONT, .continued), (SIGHUP, .ended),
+    let signals: [(RawTerminal.Signal, ScreenEvent)] = [
+      (.resize, .resized), (.stop, .stopped), (.goOn, .continued), (.close, .ended),
     ]
-    sources = signals.map { number, event in RawTerminal.hear(number) { tell.yield(event) } }
+    sources = signals.map { signal, event in RawTerminal.hear(signal) { tell.yield(event) } }
     sources.append(
       RawTerminal.readKeys {
         tell.yield(.typed($0))

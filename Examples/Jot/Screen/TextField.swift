@@ -53,8 +53,7 @@ struct TextField: Hashable, Sendable {
   func drawn(width: Int) -> (cells: [Cell], cursor: Int) {
     let (left, right) = (before.cells, after.cells)
     // One column is for the cursor behind the text.
-    let start = Array(left.reversed()).cut(to: max(0, width - 1)).reversed()
-    let shown = Array(start)
+    let shown = Array(Array(left.reversed()).cut(to: max(0, width - 1)).reversed())
     return (shown + [Cell](right).cut(to: max(0, width - shown.width)), shown.width)
   }
 }

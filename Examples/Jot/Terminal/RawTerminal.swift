@@ -4,6 +4,20 @@ import Foundation
 ///
 /// Sources: POSIX termios; ECMA-48; XTerm Control Sequences, "Private Modes".
 final class RawTerminal {
+  /// What a terminal or a shell tells a program.
+  enum Signal {
+    case resize, stop, goOn, close
+
+    fileprivate var number: Int32 {
+      switch self {
+      case .resize: SIGWINCH
+      case .stop: SIGTSTP
+      case .goOn: SIGCONT
+      case .close: SIGHUP
+      }
+    }
+  }
+
   private let former: termios
   private var isActive = false
 
@@ -76,10 +90,10 @@ final class RawTerminal {
   }
 
   /// Hears a signal, in place of its default action.
-  static func hear(_ number: Int32, _ heard: @escaping @Sendable () -> Void) -> any DispatchSourceProtocol {
+  static func hear(_ kind: Signal, _ heard: @escaping @Sendable () -> Void) -> any DispatchSourceProtocol {
     // A SIGCONT continues the program even when it is ignored.
-    signal(number, SIG_IGN)
-    let source = DispatchSource.makeSignalSource(signal: number)
+    signal(kind.number, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(signal: kind.number)
     source.setEventHandler { heard() }
     source.resume()
     return source

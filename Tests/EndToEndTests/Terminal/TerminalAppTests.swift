@@ -194,7 +194,7 @@ struct TerminalAppTests {
     try terminal.press("Q")
     try await terminal.wait(for: "create members")
     try terminal.press("r")
-    try await terminal.wait(for: ">2  ".replacing(">", with: "> "))
+    try await terminal.wait(for: "> 2  ")
     try terminal.press("d")
     try await terminal.wait(for: "Discard 1 change set for good? y/n")
     try terminal.press("y")
