@@ -37,7 +37,7 @@ struct DetailView {
     let heading = Line(
       rows.isEmpty ? heading : "\(heading)  \(index + 1) of \(rows.count)", .bold, width: width)
     if rows.isEmpty { return [heading, Line(nothing, .dim, width: width)] }
-    let shown = rows[top...].prefix(max(1, model.height / 3)).enumerated().map { offset, row in
+    let shown = rows[top...].prefix(model.detailHeight).enumerated().map { offset, row in
       let isSelected = top + offset == index
       let line = Line((isSelected ? "> " : "  ") + row, width: width)
       return isSelected ? line.styled(.reverse) : line

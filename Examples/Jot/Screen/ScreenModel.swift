@@ -47,6 +47,8 @@ struct ScreenModel: Sendable {
 
   /// The rows between the heading and the two lines at the bottom.
   var height: Int { max(1, rows - 3) }
+  /// The rows of conflicts or refusals, above all of the one that is selected.
+  var detailHeight: Int { max(1, height / 3) }
 
   var list: ListLine? {
     lists.indices.contains(listCursor.index) ? lists[listCursor.index] : nil
@@ -144,8 +146,8 @@ struct ScreenModel: Sendable {
   mutating func scroll() {
     listCursor.scroll(height: height, count: lists.count)
     itemCursor.scroll(height: height, count: visible.count)
-    conflictCursor.scroll(height: height / 3, count: conflicts.count)
-    refusedCursor.scroll(height: height / 3, count: refused.count)
+    conflictCursor.scroll(height: detailHeight, count: conflicts.count)
+    refusedCursor.scroll(height: detailHeight, count: refused.count)
   }
 }
 

@@ -44,6 +44,33 @@ struct TerminalViewTests {
     }
   }
 
+  @Test("random keys, sizes and results of queries are drawn")
+  func random() throws {
+    var random = SeededRandom(seed: 11)
+    let named: [Key] = [
+      .enter, .escape, .tab, .backspace, .delete, .up, .down, .left, .right, .home, .end, .pageUp, .pageDown,
+      .shiftUp, .shiftDown, .paste("a\nb"), .control("w"), .control("u"),
+    ]
+    var model = try Self.model(items: 10)
+    for _ in 0..<3000 {
+      switch Int.random(in: 0..<20, using: &random) {
+      case 0:
+        model.columns = Int.random(in: 1...90, using: &random)
+        model.rows = Int.random(in: 1...30, using: &random)
+      case 1:
+        let count = Int.random(in: 0...40, using: &random)
+        model.show(items: Self.items((0..<count).shuffled(using: &random)), of: "l")
+      case 2:
+        model.take([EditOutcome.written, .added("7"), .met("x")].randomElement(using: &random) ?? .written)
+      case 3..<10: _ = model.take(named.randomElement(using: &random) ?? .up)
+      default: _ = model.take(.scalar(Unicode.Scalar(UInt8.random(in: 0x20..<0x7F, using: &random))))
+      }
+      model.scroll()
+      let frame = ScreenView(model: model).frame()
+      #expect(frame.lines.count == model.rows && frame.lines.allSatisfy { $0.width <= model.columns })
+    }
+  }
+
   @Test("the cursor stays on its record when others come, go and move, and is visible")
   func followed() throws {
     var model = try Self.model(items: 100)
