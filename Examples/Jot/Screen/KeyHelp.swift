@@ -41,7 +41,7 @@ enum KeyHelp {
         "+ - amount", "J K move", "/ filter",
       ]
     case .typing: ["Enter saves", "Esc leaves it"]
-    case .asking: ["y yes", "n no"]
+    case .asking: []
     case .conflicts: ["Esc back", "1 keep", "2 take the other"]
     case .quarantine: ["Esc back", "r send again", "d discard"]
     case .help: ["Esc back", "j k scroll"]

@@ -162,10 +162,10 @@ enum Question: Hashable, Sendable {
   var text: String {
     switch self {
     case .removeList(_, let title, let items):
-      "Remove the list \(title) with \(items.of("item")) for all members? y/n"
-    case .removeItem(_, let title): "Remove \(title)? y/n"
-    case .replace(let title, let typing): "The title is now \(title). Replace it by \(typing.field.text)? y/n"
-    case .discard(_, let size): "Discard \(size) for good? y/n"
+      "Remove the list \(title) with \(items.of("item")) for all members?"
+    case .removeItem(_, let title): "Remove \(title)?"
+    case .replace(let title, let typing): "The title is now \(title). Replace it by \(typing.field.text)?"
+    case .discard(_, let size): "Discard \(size) for good?"
     }
   }
 }

@@ -51,17 +51,26 @@ struct ScreenView {
     return (lines, lists.fieldPlace(isItem: false) ?? place)
   }
 
-  /// A message that is too long for a line, where the keys can give way to it.
+  private static let answers = " y/n"
+
+  /// A message or question that is too long for a line, where the keys can give way to it.
   private var notice: [Line]? {
     switch model.mode {
-    case .typing, .asking: return nil
-    case .browsing, .conflicts, .quarantine, .help: break
+    case .typing: nil
+    case .asking(let question): twoLines(of: question.text, .bold, end: Self.answers)
+    case .browsing, .conflicts, .quarantine, .help: model.message.flatMap { twoLines(of: $0, .yellow) }
     }
-    guard let cells = model.message?.cells, cells.width > columns else { return nil }
+  }
+
+  /// A text in two lines, with an end that is not cut off; nil when it fits into one.
+  private func twoLines(of text: String, _ style: Terminal.Style, end: String = "") -> [Line]? {
+    let cells = text.cells
+    if cells.width + end.count <= columns { return nil }
     let first = cells.wrapped(to: columns)[0]
     var lines = [Line(), Line()]
-    lines[0].put(first, .yellow, width: columns)
-    lines[1].put(Array(cells.dropFirst(first.count)), .yellow, width: columns)
+    lines[0].put(first, style, width: columns)
+    lines[1].put(Array(cells.dropFirst(first.count)), style, width: columns - end.count)
+    lines[1].put(end, style, width: end.count)
     return lines
   }
 
@@ -85,8 +94,7 @@ struct ScreenView {
   /// The keys, or the question or text that the person is asked for, with the column of the cursor in it.
   private var bottomLine: (Line, cursor: Int?) {
     if case .asking(let question) = model.mode {
-      // The answers are at its end, so its middle may be cut.
-      return (Line(question.text, .bold, width: columns), nil)
+      return (Line(question.text + Self.answers, .bold, width: columns), nil)
     }
     if case .typing(let typing) = model.mode, PaneView(model: model, width: columns).fieldRow == nil {
       var line = Line()

@@ -44,6 +44,14 @@ struct TerminalViewTests {
     }
   }
 
+  @Test("a question has its answers also when the title is too long for the screen")
+  func longQuestion() throws {
+    var model = try Self.model(items: 3, title: String(repeating: "long ", count: 90), columns: 40, rows: 12)
+    _ = model.take(.scalar("d"))
+    let bottom = ScreenView(model: model).frame().lines.suffix(2).map { $0.cells.map(\.text).joined() }
+    #expect(bottom.first?.hasPrefix("Remove long long") == true && bottom.last?.hasSuffix("… y/n") == true)
+  }
+
   @Test("random keys, sizes and results of queries are drawn")
   func random() throws {
     var random = SeededRandom(seed: 11)
