@@ -40,6 +40,7 @@ final class Screen {
   }
 
   private func draw() {
+    guard terminal.isActive else { return }
     let text = renderer.draw(ScreenView(model: model).frame())
     if !text.isEmpty { Terminal.output.write(text) }
   }

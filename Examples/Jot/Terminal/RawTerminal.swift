@@ -19,7 +19,8 @@ final class RawTerminal {
   }
 
   private let former: termios
-  private var isActive = false
+  /// Whether the program has the terminal, and not the shell.
+  private(set) var isActive = false
 
   /// - Throws: `Failure` when the standard input or output is no terminal.
   init() throws {
