@@ -49,7 +49,7 @@ extension Command {
     let store = try call.open().store
     let set = try await quarantined(call, store)
     try await store.discard(set.number)
-    Terminal.output.say("Discarded \((1 + set.dependents.count).of("change set")).")
+    Terminal.output.say("Discarded \(set.size).")
   }
 
   private static func quarantined(_ call: Invocation, _ store: Store) async throws -> QuarantinedChangeSet {
@@ -68,12 +68,18 @@ extension Command {
     let notebook = try call.open()
     let set = try await quarantined(call, notebook.store)
     try await notebook.store.resend(set.number) { try amend(set, &$0) }
-    Terminal.output.say("Wrote \((1 + set.dependents.count).of("change set")) again, to be sent.")
+    Terminal.output.say("Wrote \(set.size) again, to be sent.")
     try await call.syncIfAsked(notebook)
   }
 }
 
 extension QuarantinedChangeSet {
+  /// How many change sets it is, with those that depend on it.
+  var size: String { (1 + dependents.count).of("change set") }
+
+  /// Why it is in quarantine.
+  var why: String { because.map { "waits for \($0): \(reason)" } ?? reason }
+
   fileprivate var json: JSONValue {
     .object([
       .init("number", .integer(number)), .init("at", .string(at)),
@@ -86,8 +92,7 @@ extension QuarantinedChangeSet {
   }
 
   fileprivate func text(_ terminal: Terminal) -> String {
-    let why = because.map { "waits for \($0): \(reason)" } ?? reason
-    let lines = operations.prefix(10).map { "   \($0.kind.rawValue) \($0.table) \($0.columnsText.shown)\n" }
+    let lines = operations.prefix(10).map { "   \($0.sentence.shown)\n" }
     let rest = operations.count > 10 ? "   and \((operations.count - 10).of("operation")) more\n" : ""
     let free = problem?.taken?.proposal.map { "\($0.column)=\($0.value)".shown }
     let offer = free.map { "   free: `jot quarantine amend \(number) \($0)`\n" } ?? ""
@@ -100,8 +105,10 @@ extension QuarantinedOperation {
     .object(columns.sorted { $0.key < $1.key }.map { .init($0.key, $0.value) })
   }
 
-  fileprivate var columnsText: String {
-    columns.isEmpty ? "" : String(decoding: columnsJSON.bytes, as: UTF8.self)
+  /// The operation in words.
+  var sentence: String {
+    let values = columns.isEmpty ? "" : " " + String(decoding: columnsJSON.bytes, as: UTF8.self)
+    return "\(kind.rawValue) \(table)\(values)"
   }
 
   fileprivate var json: JSONValue {

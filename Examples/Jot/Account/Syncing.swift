@@ -14,7 +14,7 @@ struct Syncing {
 
   /// Syncs, and says what was done.
   func run(isJSON: Bool = false) async throws {
-    let summary = try await sync()
+    let summary = try await syncWithProgress()
     if isJSON {
       let json = JSONValue.object([
         .init("sent", .integer(Int64(summary.sent))), .init("received", .integer(Int64(summary.received))),
@@ -23,9 +23,7 @@ struct Syncing {
       ])
       return Terminal.output.write(json.formatted() + "\n")
     }
-    let state = summary.awaitingRecovery > 0 ? "Synced" : "In sync"
-    Terminal.output.write(
-      "\(state): \(summary.sent.of("edit")) sent, \(summary.received.of("change")) received.\n")
+    Terminal.output.write(summary.sentence + "\n")
     if summary.awaitingRecovery > 0 {
       let held =
         "The server was restored, and can't give back \(summary.awaitingRecovery.of("list")) yet; `jot status` shows which."
@@ -37,7 +35,8 @@ struct Syncing {
     }
   }
 
-  private func sync() async throws -> SyncSummary {
+  /// Syncs, and shows how far it is.
+  private func syncWithProgress() async throws -> SyncSummary {
     let states = await engine.states
     let watcher = Task {
       var progress = Progress()
@@ -45,15 +44,30 @@ struct Syncing {
       progress.clear()
     }
     let result: Result<SyncSummary, any Error>
-    do { result = .success(try await engine.sync()) } catch { result = .failure(error) }
+    do { result = .success(try await sync()) } catch { result = .failure(error) }
     watcher.cancel()
     await watcher.value
-    if case .failure(let error as StoreError) = result, error.code == .offline {
+    return try result.get()
+  }
+
+  /// Syncs, and says nothing.
+  func sync() async throws -> SyncSummary {
+    do {
+      let summary = try await engine.sync()
+      try notebook.rememberServer()
+      return summary
+    } catch let error as StoreError where error.code == .offline {
       throw Failure(
         .unreachable,
         "No sync for now: \(error.description)\nWhat was written here is kept, and sent by the next sync.")
     }
-    if case .success = result { try notebook.rememberServer() }
-    return try result.get()
+  }
+}
+
+extension SyncSummary {
+  /// The sync in words.
+  var sentence: String {
+    let state = awaitingRecovery > 0 ? "Synced" : "In sync"
+    return "\(state): \(sent.of("edit")) sent, \(received.of("change")) received."
   }
 }

@@ -36,8 +36,7 @@ enum Commands {
       "Lists",
       [
         .lists, .newList, .items, .add, .check, .rename, .note, .amount, .tag, .move, .renameList, .remove,
-        .undo,
-        .watch,
+        .undo, .watch, .tui,
       ]
     ),
     ("Together", [.share, .members, .unshare, .invite, .invitations, .accept, .decline, .leave]),

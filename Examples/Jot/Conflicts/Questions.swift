@@ -30,8 +30,8 @@ struct Questions {
 
       \(terminal.paint(question.title.shown, .bold)): which \(question.column) is right?
            before  \((question.base ?? "not known").shown)
-        1  \(line(question.winner, question)), kept so far
-        2  \(line(question.loser, question))
+        1  \(question.line(of: question.winner).shown), kept so far
+        2  \(question.line(of: question.loser).shown)
 
       """)
     guard let answer = Terminal.ask("1, 2, or Enter to decide later: "), answer == "1" || answer == "2" else {
@@ -44,10 +44,5 @@ struct Questions {
       terminal.write(error.description + "\n")
       return false
     }
-  }
-
-  private func line(_ side: ShownConflict.Side, _ question: ShownConflict) -> String {
-    let who = side.isHere ? "mine" : side.user.isEmpty ? "theirs" : "of \(side.user)"
-    return "\((side.text ?? question.nothing).shown)  (\(who.shown), \(side.at ?? "no time"))"
   }
 }

@@ -42,6 +42,12 @@ struct ShownConflict: Sendable {
   var winner: Side { side(conflict.winner) }
   var loser: Side { side(conflict.loser) }
 
+  /// A side with who wrote it, and when.
+  func line(of side: Side) -> String {
+    let who = side.isHere ? "mine" : side.user.isEmpty ? "theirs" : "of \(side.user)"
+    return "\(side.text ?? nothing)  (\(who), \(side.at ?? "no time"))"
+  }
+
   private func side(_ side: Conflict.Side) -> Side {
     let user = side.user ?? ""
     return Side(

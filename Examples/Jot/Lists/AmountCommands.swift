@@ -12,10 +12,9 @@ extension Command {
     let isStep = call.words[2].hasPrefix("+") || call.words[2].hasPrefix("-")
     try await call.edit { database in
       let item = try database.item(call.words[1], in: try database.list(call.words[0]))
-      let (sum, isTooMuch) = isStep ? item.amount.addingReportingOverflow(number) : (number, false)
-      if isTooMuch { throw Failure(.data, "That are more than can be counted.") }
-      try database.update(Item.self, id: item.id) { $0.amount = sum }
-      return "\(item.title): \(sum)."
+      if isStep { return "\(item.title): \(try database.addToAmount(number, of: item.id))." }
+      try database.update(Item.self, id: item.id) { $0.amount = number }
+      return "\(item.title): \(number)."
     }
   }
 
@@ -24,19 +23,19 @@ extension Command {
     "put tags on an item: +milk adds one, -fresh takes one off",
     details: "What several people add and take off at the same time all counts.", options: [.sync]
   ) { call in
-    let changes = try call.words.dropFirst(2).map { word in
+    let changes: [(String, Bool)] = try call.words.dropFirst(2).map { word in
       guard let sign = word.first, sign == "+" || sign == "-", word.count > 1 else {
         throw Failure(.usage, "\"\(word)\" is no tag with + or - before it.")
       }
-      return (isAdded: sign == "+", tag: String(word.dropFirst()))
+      return (String(word.dropFirst()), sign == "+")
     }
+    // Of a tag that is named twice, the last word counts.
+    let last = Dictionary(changes, uniquingKeysWith: { $1 })
     try await call.edit { database in
       let item = try database.item(call.words[1], in: try database.list(call.words[0]))
-      var tags = Set(item.tags ?? [])
-      for (isAdded, tag) in changes { if isAdded { tags.insert(tag) } else { tags.remove(tag) } }
-      let sorted = tags.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-      try database.update(Item.self, id: item.id) { $0.tags = sorted }
-      return "\(item.title): \(sorted.isEmpty ? "no tags" : sorted.joined(separator: ", "))."
+      let tags = try database.changeTags(
+        of: item.id, adding: last.filter(\.value).keys, removing: last.filter { !$0.value }.keys)
+      return "\(item.title): \(tags.isEmpty ? "no tags" : tags.joined(separator: ", "))."
     }
   }
 }

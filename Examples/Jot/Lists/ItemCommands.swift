@@ -45,10 +45,7 @@ extension Command {
   private static func add(
     _ titles: [String], to list: List, at place: Place, _ call: Invocation, _ database: Database
   ) throws -> Place {
-    let items = titles.map {
-      Item(id: database.newID(), listID: list.id, title: $0, note: call.arguments[.note], position: "")
-    }
-    try database.insert(items, at: place)
+    let items = try database.addItems(titles, note: call.arguments[.note], to: list.id, at: place)
     return items.last.map { .after($0.id) } ?? place
   }
 
@@ -58,9 +55,7 @@ extension Command {
     if try database.lists().contains(where: { $0.id == words || $0.title.lowercased().hasPrefix(typed) }) {
       return (try database.list(words), false)
     }
-    let list = List(id: database.newID(), title: words)
-    try database.insert(list)
-    return (list, true)
+    return (try database.addList(words), true)
   }
 
   private static func linesOfFile(_ path: String) throws -> [String] {
@@ -75,7 +70,12 @@ extension Command {
     "check", taking: "LIST ITEM...", words: 2...1000, "check items off", options: [.undo, .sync]
   ) { call in
     let done = !call.arguments.has(.undo)
-    try await changeItems(call, done ? "Done" : "Open again") { $0.done = done }
+    try await call.edit { database in
+      let list = try database.list(call.words[0])
+      let items = try call.words.dropFirst().map { try database.item($0, in: list) }
+      try database.checkItems(items.map(\.id), done: done)
+      return "\(done ? "Done" : "Open again"): \(items.map(\.title).joined(separator: ", "))."
+    }
   }
 
   static let rename = Command(
@@ -97,17 +97,6 @@ extension Command {
       let item = try database.item(call.words[1], in: try database.list(call.words[0]))
       try database.update(Item.self, id: item.id) { $0.note = text }
       return "\(item.title): \(text ?? "no note")."
-    }
-  }
-
-  private static func changeItems(
-    _ call: Invocation, _ said: String, _ change: @escaping @Sendable (inout Item) -> Void
-  ) async throws {
-    try await call.edit { database in
-      let list = try database.list(call.words[0])
-      let items = try call.words.dropFirst().map { try database.item($0, in: list) }
-      for item in items { try database.update(Item.self, id: item.id, change) }
-      return "\(said): \(items.map(\.title).joined(separator: ", "))."
     }
   }
 }

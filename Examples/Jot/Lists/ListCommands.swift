@@ -9,7 +9,7 @@ extension Command {
       if lines.isEmpty { return "No lists yet. `jot add LIST ITEM...` makes one.\n" }
       let width = lines.map(\.title.count).max() ?? 0
       return lines.map { line in
-        let shared = line.members > 1 ? terminal.paint("  shared by \(line.members)", .dim) : ""
+        let shared = line.isShared ? terminal.paint("  shared by \(line.members)", .dim) : ""
         return "\(terminal.paint(line.title.shown.padded(to: width), .bold))  \(line.progress)\(shared)\n"
       }.joined()
     }
@@ -19,7 +19,7 @@ extension Command {
     "new", taking: "LIST", words: 1...1, "make an empty list", options: [.sync]
   ) { call in
     try await call.edit { database in
-      try database.insert(List(id: database.newID(), title: call.words[0]))
+      try database.addList(call.words[0])
       return "Made \(call.words[0])."
     }
   }
@@ -43,36 +43,10 @@ extension Command {
     try await call.edit { database in
       let list = try database.list(call.words[0])
       let items = try call.words.dropFirst().map { try database.item($0, in: list) }
-      for item in items { try database.delete(Item.self, id: item.id) }
+      try database.removeItems(items.map(\.id))
       if call.words.count > 1 { return "Removed \(items.map(\.title).joined(separator: ", "))." }
       try database.delete(List.self, id: list.id)
       return "Removed the list \(list.title)."
     }
-  }
-}
-
-/// What `jot lists` shows of a list.
-private struct ListLine: Decodable, Sendable {
-  let id: String
-  let title: String
-  let items: Int
-  let done: Int
-  let members: Int
-
-  static let query = """
-    SELECT id, title,
-      (SELECT count(*) FROM items WHERE list_id = lists.id) AS items,
-      (SELECT count(*) FROM items WHERE list_id = lists.id AND done) AS done,
-      (SELECT count(*) FROM members WHERE zone = lists.id) AS members
-    FROM lists ORDER BY title COLLATE NOCASE, id
-    """
-
-  var progress: String { items == 0 ? "empty" : "\(done) of \(items) done" }
-
-  var json: JSONValue {
-    .object([
-      .init("id", .string(id)), .init("title", .string(title)), .init("items", .integer(Int64(items))),
-      .init("done", .integer(Int64(done))), .init("members", .integer(Int64(members))),
-    ])
   }
 }

@@ -7,9 +7,7 @@ extension Database {
   }
 
   func items(of list: List) throws -> [Item] {
-    try fetch(
-      Readable<Item>.self, "SELECT * FROM items WHERE list_id = ? ORDER BY position, id", [.text(list.id)]
-    ).readable()
+    try fetch(Readable<Item>.self, Item.ofList, [.text(list.id)]).readable()
   }
 
   func members(of list: List) throws -> [Member] {

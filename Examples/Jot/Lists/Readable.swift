@@ -20,13 +20,16 @@ enum Readable<R: Record>: Decodable, Sendable {
 extension Array {
   /// The records; the other rows are named on the standard error.
   func readable<R>() -> [R] where Element == Readable<R> {
-    compactMap { row in
-      switch row {
-      case .record(let record): return record
-      case .unreadable(let id, let reason):
+    for row in self {
+      if case .unreadable(let id, let reason) = row {
         Terminal.error.say("jot: \(R.table) \(id) can't be read and is left out: \(reason)")
-        return nil
       }
     }
+    return records()
+  }
+
+  /// The records, without the other rows.
+  func records<R>() -> [R] where Element == Readable<R> {
+    compactMap { if case .record(let record) = $0 { record } else { nil } }
   }
 }

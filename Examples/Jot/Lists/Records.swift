@@ -8,8 +8,10 @@ struct List: Record {
 }
 
 /// An item of a list.
-struct Item: Record {
+struct Item: Record, Hashable {
   static let table = "items"
+  /// The items of a list, whose id is the argument.
+  static let ofList = "SELECT * FROM items WHERE list_id = ? ORDER BY position, id"
   let id: String
   let listID: String
   var title: String

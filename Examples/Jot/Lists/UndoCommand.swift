@@ -18,11 +18,7 @@ extension Command {
       return number
     }
     let result = try await notebook.store.undo(number)
-    call.show(result.json) { _ in
-      let undone = result.undone.isEmpty ? "Nothing was undone" : "Undone: \(summary(result.undone))"
-      let left = result.left.isEmpty ? "" : "; left as it is: \(summary(result.left.map(\.change)))"
-      return "\(undone)\(left).\n"
-    }
+    call.show(result.json) { _ in result.sentence + "\n" }
     try await call.syncIfAsked(notebook)
   }
 
@@ -36,8 +32,17 @@ extension Command {
     }
     return columns.text(terminal)
   }
+}
 
-  private static func summary(_ changes: [UndoResult.Change]) -> String {
+extension UndoResult {
+  /// The result in words.
+  var sentence: String {
+    let undone = undone.isEmpty ? "Nothing was undone" : "Undone: \(Self.summary(undone))"
+    let left = left.isEmpty ? "" : "; left as it is: \(Self.summary(left.map(\.change)))"
+    return "\(undone)\(left)."
+  }
+
+  private static func summary(_ changes: [Change]) -> String {
     var counts: [(what: String, count: Int)] = []
     for change in changes {
       let what = change.kind.rawValue + " of " + change.table + (change.column.map { ".\($0)" } ?? "")

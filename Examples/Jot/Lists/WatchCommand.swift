@@ -21,8 +21,7 @@ extension Command {
   }
 
   private static func show(_ list: List, _ store: Store) async throws {
-    let query = "SELECT * FROM items WHERE list_id = ? ORDER BY position, id"
-    for try await items in store.live(Readable<Item>.self, query, [.text(list.id)]) {
+    for try await items in store.live(Readable<Item>.self, Item.ofList, [.text(list.id)]) {
       let clear = Terminal.output.isInteractive ? "\u{1B}[H\u{1B}[2J" : ""
       Terminal.output.write(clear + ItemsText.text(list.title, items.readable(), .output) + "\n")
     }

@@ -20,11 +20,19 @@ enum Interruption {
 
   /// Waits for one, which then does not end the program.
   static func wait() async {
+    for await _ in take() { break }
+    release()
+  }
+
+  /// From now on each is an element of a sequence, and does not end the program.
+  static func take() -> AsyncStream<Void> {
     let (signals, signal) = AsyncStream.makeStream(of: Void.self)
     state.withLock { $0.taken = signal }
-    for await _ in signals { break }
-    state.withLock { $0.taken = nil }
+    return signals
   }
+
+  /// From now on each ends the program again.
+  static func release() { state.withLock { $0.taken = nil } }
 
   private static func happened(_ number: Int32) {
     let (taken, isSecond) = state.withLock { state in
