@@ -172,7 +172,9 @@ let package = Package(
       dependencies: [
         "HoldfastCore", "HoldfastConcurrency", "HoldfastSQLite", "HoldfastPostgres", "HoldfastService",
         "HoldfastSQLiteStore", "HoldfastPostgresStore", "HoldfastServer", "TemporaryPostgres", "CSodium",
-      ], swiftSettings: whole),
+      ],
+      // Compiled last, and twice as large as any other: in parts it takes both processors.
+      swiftSettings: strict),
     .testTarget(
       name: "HoldfastTests",
       dependencies: ["HoldfastCore", "HoldfastSystem", "HoldfastSQLite", "Holdfast"],

@@ -3,7 +3,12 @@ import Foundation
 /// A program that was started. Foundation's `Process` gives its children a socket and waits until nobody has it open,
 /// which a server that goes on in the background does for ever.
 struct Subprocess {
-  private let process: pid_t
+  let process: pid_t
+
+  /// Closes all that the program would inherit beyond its input, output and errors. Another thread may be opening something that is not marked
+  /// yet as its own, such as a pipe or Foundation's socket: it would wait for the end of a server that goes on for as long as the tests.
+  private static let alone =
+    #"for d in /proc/self/fd/*; do d=${d##*/}; if ((d > 2)); then eval "exec $d>&-"; fi; done; exec "$0" "$@""#
 
   /// Starts a program.
   ///
@@ -34,10 +39,11 @@ struct Subprocess {
     sigemptyset(&mask)
     posix_spawnattr_setsigmask(&attributes, &mask)
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-    let arguments = command.map { strdup($0) } + [nil]
+    let words = ["/bin/bash", "-c", Self.alone] + command
+    let arguments = words.map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }
     var started = pid_t()
-    let result = posix_spawn(&started, command[0], &actions, &attributes, arguments, environ)
+    let result = posix_spawn(&started, words[0], &actions, &attributes, arguments, environ)
     guard result == 0 else { throw TemporaryPostgresError("\(command[0]) can't be started: \(result)") }
     process = started
   }
