@@ -172,9 +172,7 @@ let package = Package(
       dependencies: [
         "HoldfastCore", "HoldfastConcurrency", "HoldfastSQLite", "HoldfastPostgres", "HoldfastService",
         "HoldfastSQLiteStore", "HoldfastPostgresStore", "HoldfastServer", "TemporaryPostgres", "CSodium",
-      ],
-      // Compiled last, and twice as large as any other: in parts it takes both processors.
-      swiftSettings: strict),
+      ], swiftSettings: whole),
     .testTarget(
       name: "HoldfastTests",
       dependencies: ["HoldfastCore", "HoldfastSystem", "HoldfastSQLite", "Holdfast"],

@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastCore
+import HoldfastSQLite
 
 /// `simulate`: the whole system in one process, decided by seeds.
 @main
@@ -25,6 +26,7 @@ enum Simulate {
 
   static func main() {
     fixHashing()
+    SQLiteLibrary.disableMemoryStatistics()
     do {
       let options = try Options(CommandLine.arguments.dropFirst())
       exit(try run(options) ? 0 : 1)
