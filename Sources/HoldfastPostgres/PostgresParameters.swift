@@ -35,6 +35,9 @@ public struct PostgresParameters: Sendable {
   /// Creates empty parameters.
   public init() {}
 
+  /// Creates parameters that are one array: `PostgresParameters(array: names)`.
+  public init(array: some Sequence<some PostgresValue>) { append(array: array) }
+
   /// Creates parameters of any types, nil for null: `PostgresParameters(zone, 5, name as String?)`.
   @inlinable
   public init<each Value: PostgresValue>(_ values: repeat (each Value)?) {

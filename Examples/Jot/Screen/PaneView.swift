@@ -15,8 +15,7 @@ struct PaneView {
       let isSelected = first + offset == model.listCursor.index
       var line = Line()
       line.put(mark(isSelected, in: .lists), width: Self.listIndent)
-      let remark = list.isShared ? "\(list.open) &" : "\(list.open)"
-      let room = width - Self.listIndent - remark.count - 2
+      let (remark, room) = remark(of: list)
       if isSelected, let field = field(isItem: false) {
         line.put(field.drawn(width: room).cells, width: room)
       } else {
@@ -27,6 +26,12 @@ struct PaneView {
       lines.append(isSelected && model.pane == .lists ? line.styled(.reverse) : line)
     }
     return lines
+  }
+
+  /// What stands at the end of a list's row, and the columns for the title before it.
+  private func remark(of list: ListLine) -> (text: String, room: Int) {
+    let remark = list.isShared ? "\(list.open) &" : "\(list.open)"
+    return (remark, width - Self.listIndent - remark.count - 2)
   }
 
   func items() -> [Line] {
@@ -103,7 +108,7 @@ struct PaneView {
   func fieldPlace(isItem: Bool) -> Frame.Place? {
     guard let field = field(isItem: isItem), let row = fieldRow else { return nil }
     let indent = isItem ? Self.itemIndent : Self.listIndent
-    let remark = isItem ? 0 : String(model.list?.open ?? 0).count + (model.list?.isShared == true ? 2 : 0) + 2
-    return Frame.Place(row: row, column: indent + field.drawn(width: width - indent - remark).cursor)
+    let room = isItem ? width - indent : model.list.map { remark(of: $0).room } ?? 0
+    return Frame.Place(row: row, column: indent + field.drawn(width: room).cursor)
   }
 }

@@ -50,18 +50,10 @@ struct ScreenModel: Sendable {
   /// The rows of conflicts or refusals, above all of the one that is selected.
   var detailHeight: Int { max(1, height / 3) }
 
-  var list: ListLine? {
-    lists.indices.contains(listCursor.index) ? lists[listCursor.index] : nil
-  }
-  var item: Item? {
-    visible.indices.contains(itemCursor.index) ? visible[itemCursor.index] : nil
-  }
-  var conflict: ShownConflict? {
-    conflicts.indices.contains(conflictCursor.index) ? conflicts[conflictCursor.index] : nil
-  }
-  var refusal: QuarantinedChangeSet? {
-    refused.indices.contains(refusedCursor.index) ? refused[refusedCursor.index] : nil
-  }
+  var list: ListLine? { listCursor.row(of: lists) }
+  var item: Item? { itemCursor.row(of: visible) }
+  var conflict: ShownConflict? { conflictCursor.row(of: conflicts) }
+  var refusal: QuarantinedChangeSet? { refusedCursor.row(of: refused) }
 
   // MARK: What is read
 

@@ -16,6 +16,9 @@ struct Selection<ID: Hashable & Sendable>: Hashable, Sendable {
     }
   }
 
+  /// The row at the cursor; nil when there is none.
+  func row<Row>(of rows: [Row]) -> Row? { rows.indices.contains(index) ? rows[index] : nil }
+
   /// Goes some rows down, or up.
   mutating func move(by rows: Int, in ids: [ID]) {
     guard !ids.isEmpty else { return }

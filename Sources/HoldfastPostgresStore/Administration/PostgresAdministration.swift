@@ -1,14 +1,14 @@
 package import HoldfastCore
-package import HoldfastPostgres
+import HoldfastPostgres
 package import HoldfastService
 
 /// Operator queries in PostgreSQL.
 package final class PostgresAdministration: StoreAdministration {
   package var store: any StoreWriter { postgres }
-  package let schema: SyncSchema
-  package let layout: PostgresLayout
+  private let schema: SyncSchema
+  private let layout: PostgresLayout
   private let postgres: PostgresStore
-  package var connection: PostgresConnection {
+  var connection: PostgresConnection {
     get throws { try postgres.connection }
   }
 
@@ -102,7 +102,7 @@ package final class PostgresAdministration: StoreAdministration {
 
   /// Runs what compares whole tables, at one moment. The lane's connection looks rows up by key, one by one: of thousands of rows of one zone
   /// that would be each with each.
-  package final func comparing<Found>(_ body: () throws -> Found) throws -> Found {
+  package func comparing<Found>(_ body: () throws -> Found) throws -> Found {
     let connection = try postgres.connection
     // A restore checks what it wrote before it commits, on a connection that plans as PostgreSQL would.
     if connection.transactionStatus != .idle { return try body() }
@@ -201,7 +201,7 @@ package final class PostgresAdministration: StoreAdministration {
   }
 
   /// A reference inside a zone names a record of that zone. For tables below a parent, it also decides the zone.
-  package func places() throws -> [Finding] {
+  private func places() throws -> [Finding] {
     try schema.links.filter(\.isInZone).flatMap { link in
       let (child, parent) = (layout.relations[link.table], layout.relations[link.target])
       let column = child.columns[link.column].name
@@ -216,7 +216,7 @@ package final class PostgresAdministration: StoreAdministration {
     }
   }
 
-  package func references() throws -> [Finding] {
+  private func references() throws -> [Finding] {
     try schema.links.flatMap { link in
       let (child, parent) = (layout.relations[link.table], layout.relations[link.target])
       let column = child.columns[link.column].name
@@ -254,7 +254,7 @@ package final class PostgresAdministration: StoreAdministration {
   }
 
   /// A root record that plain SQL inserted without an owner has no member until one is added. Such zones are not reported.
-  package func owners() throws -> [Finding] {
+  private func owners() throws -> [Finding] {
     let roots = zip(schema.tables, layout.relations).filter { $0.0.zone == .root }
       .map { "SELECT id::text FROM \($0.1.name)" }
     let live = (roots + ["SELECT id FROM holdfast.accounts WHERE erasure = 0"]).joined(
@@ -272,14 +272,14 @@ package final class PostgresAdministration: StoreAdministration {
   }
 
   /// The name of an account `a`, or the state of its erasure.
-  package static let name =
+  private static let name =
     "CASE a.erasure WHEN 0 THEN a.name WHEN 1 THEN '(being erased)' ELSE '(erased)' END"
 
-  package static func time(_ column: String) -> String {
+  private static func time(_ column: String) -> String {
     "to_char(to_timestamp(\(column) / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"
   }
 
-  package func rows(_ sql: String, _ parameters: PostgresParameters = PostgresParameters()) throws
+  func rows(_ sql: String, _ parameters: PostgresParameters = PostgresParameters()) throws
     -> [[String]]
   {
     let rows = try postgres.connection.query(PostgresStatement(sql), parameters)

@@ -65,11 +65,9 @@ struct PostgresCatalog {
   static func read(_ relations: [String], on connection: PostgresConnection) throws -> TextMap<
     PostgresCatalog
   > {
-    var names = PostgresParameters()
-    names.append(array: relations)
+    let names = PostgresParameters(array: relations)
     let tables = try connection.query(findTables, names)
-    var numbers = PostgresParameters()
-    numbers.append(array: tables.indices.map { tables.int64($0, 0) })
+    let numbers = PostgresParameters(array: tables.indices.map { tables.int64($0, 0) })
     let columns = try RowsByTable(connection.query(findColumns, numbers))
     let keys = try RowsByTable(connection.query(findKeys, numbers))
     let references = try RowsByTable(connection.query(findReferences, numbers))

@@ -64,11 +64,9 @@ public struct PostgresLocation: Sendable {
 
   /// Prepares a connection that reads: all that one pipeline asks for is of one moment, and no statement runs for longer than reading may take.
   func prepareReads(of connection: PostgresConnection) throws(PostgresError) {
-    guard direct == nil else { return }
-    if readsRepeatably {
-      try connection.execute(
-        "SET default_transaction_isolation = 'repeatable read'; SET default_transaction_read_only = on")
-    }
+    guard readsRepeatably else { return }
+    try connection.execute(
+      "SET default_transaction_isolation = 'repeatable read'; SET default_transaction_read_only = on")
     let (seconds, attoseconds) = readTimeLimit.components
     let milliseconds = min(max(seconds, 0), 86_400) * 1000 + attoseconds / 1_000_000_000_000_000
     try connection.execute("SET statement_timeout = \(milliseconds)")

@@ -105,7 +105,7 @@ struct PostgresChangeFeed: Sendable {
   }
 
   /// A zone's current state; nil for an unknown zone.
-  package func zone(_ zone: String, for user: String?, on connection: PostgresConnection) throws
+  func zone(_ zone: String, for user: String?, on connection: PostgresConnection) throws
     -> ZoneProgress?
   {
     let rows = try connection.query(Self.findZone, PostgresParameters(zone, user))

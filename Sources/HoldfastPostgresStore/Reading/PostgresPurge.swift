@@ -118,12 +118,10 @@ struct PostgresPurge {
       try connection.run(SQL.dropResult, PostgresParameters(user, token))
       return Purged(results: 1)
     case .unusedDevices(let numbers):
-      var unused = PostgresParameters()
-      unused.append(array: numbers)
+      var unused = PostgresParameters(array: numbers)
       unused.append(terms.unusedBefore)
       let dropped = try connection.query(SQL.dropUnused, unused)
-      var gone = PostgresParameters()
-      gone.append(array: dropped.indices.map { dropped.int64($0, 0) })
+      let gone = PostgresParameters(array: dropped.indices.map { dropped.int64($0, 0) })
       try connection.run(SQL.dropPushTokens, gone)
       return Purged(devices: dropped.count)
     case .lostHistory(let zone): return try purgeLostHistory(of: zone)
@@ -195,9 +193,7 @@ struct PostgresPurge {
     ).texts
     try connection.pipeline { pipe in
       pipe.send(SQL.markDevice, PostgresParameters(device))
-      var numbers = PostgresParameters()
-      numbers.append(array: [device])
-      pipe.send(SQL.dropPushTokens, numbers)
+      pipe.send(SQL.dropPushTokens, PostgresParameters(array: [device]))
       if let last = zones.last { pipe.send(SQL.dropAcks, PostgresParameters(device, last)) }
     }
     Trace.took(.devicePurged)

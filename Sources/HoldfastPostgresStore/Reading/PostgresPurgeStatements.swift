@@ -62,12 +62,6 @@ enum PostgresPurgeStatements {
     UPDATE holdfast.acks SET lost = true WHERE device = $1 AND epoch <> '' AND NOT lost AND zone = coalesce($2, zone)
     RETURNING zone
     """
-  static let findLag: PostgresStatement = """
-    SELECT d.id, d.name, d.seen_at, d.app, d.app_schema, count(z.zone), count(*) FILTER (WHERE z.seq > a.seq),
-      coalesce(sum(z.seq - a.seq) FILTER (WHERE z.seq > a.seq), 0)::bigint FROM holdfast.devices d
-    LEFT JOIN holdfast.acks a ON a.device = d.number LEFT JOIN holdfast.zones z ON z.zone = a.zone
-    WHERE d.account = coalesce($1, d.account) GROUP BY d.number ORDER BY d.number
-    """
 
   static let findConflicts: PostgresStatement = """
     SELECT c.id, c.zone FROM holdfast.conflicts c WHERE c.id > $1 AND c.id < $2 ORDER BY c.id LIMIT $3

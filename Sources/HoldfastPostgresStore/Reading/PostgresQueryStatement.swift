@@ -17,6 +17,7 @@ struct PostgresQueryStatement {
       ? ("\(relation.name) t", "t")
       : ("holdfast.records r JOIN \(relation.name) t ON t.id = r.id\(relation.idKey)", "r")
     var conditions: [String] = []
+    // The rows of one zone come from its index in order; those of several are sorted.
     if zones.count == 1 {
       parameters.append(zones[0])
       conditions.append("\(owner).zone = $1")

@@ -47,6 +47,13 @@ enum PostgresReadStatements {
     FROM holdfast.devices d LEFT JOIN holdfast.push_tokens p ON p.device = d.number
     WHERE d.account = $1 ORDER BY d.seen_at DESC, d.number DESC LIMIT $2
     """
+  /// How far devices are behind: all devices, or those of the user `$1`.
+  static let findLag: PostgresStatement = """
+    SELECT d.id, d.name, d.seen_at, d.app, d.app_schema, count(z.zone), count(*) FILTER (WHERE z.seq > a.seq),
+      coalesce(sum(z.seq - a.seq) FILTER (WHERE z.seq > a.seq), 0)::bigint FROM holdfast.devices d
+    LEFT JOIN holdfast.acks a ON a.device = d.number LEFT JOIN holdfast.zones z ON z.zone = a.zone
+    WHERE d.account = coalesce($1, d.account) GROUP BY d.number ORDER BY d.number
+    """
   static let findPushTargets: PostgresStatement = """
     SELECT p.device, d.id, d.account, NULL::text, p.kind, p.token FROM holdfast.devices d
     JOIN holdfast.push_tokens p ON p.device = d.number

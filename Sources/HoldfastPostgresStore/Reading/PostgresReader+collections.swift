@@ -10,7 +10,13 @@ extension PostgresReader {
     if ids.isEmpty { return [:] }
     var creators = PostgresParameters(user, source.table.name)
     creators.append(array: ids)
-    let (rows, created) = try findRecords(ids, source, user, creators)
+    var wanted = PostgresParameters(array: ids)
+    wanted.append(user)
+    let answers = try connection.pipeline { pipe in
+      pipe.send(source.find, wanted)
+      pipe.send(PostgresRecordStatements.findCreators, creators)
+    }
+    let (rows, created) = (answers[0], answers[1])
     var requests: TextMap<String> = [:]
     for row in created.indices { requests[created.text(row, 0)] = created.text(row, 1) }
     var found: TextMap<SeenRecord> = [:]
@@ -33,8 +39,7 @@ extension PostgresReader {
   }
 
   package func visibleZones(of user: String, publicZones: [String]) throws -> VisibleZones {
-    var names = PostgresParameters()
-    names.append(array: publicZones)
+    let names = PostgresParameters(array: publicZones)
     // The zones are read first, so later reads are never older than these seqs.
     let answers = try connection.pipeline { pipe in
       pipe.send(PostgresCollections.findMemberships, PostgresParameters(user))
@@ -146,6 +151,18 @@ extension PostgresReader {
         seenAt: rows.int64(row, 3),
         hasSession: rows.bool(row, 4),
         pushToken: rows.optionalText(row, 5).map { PushToken(kind: $0, token: rows.text(row, 6)) })
+    }
+  }
+
+  func lag(of user: String?) throws -> [DeviceLag] {
+    let rows = try connection.query(PostgresReadStatements.findLag, PostgresParameters(user))
+    return rows.indices.map { row in
+      DeviceLag(
+        id: rows.text(row, 0), name: rows.text(row, 1), seenAt: rows.int64(row, 2),
+        client: rows.optionalText(row, 3).map {
+          ClientVersion(app: $0, schema: rows.optionalText(row, 4) ?? "")
+        },
+        zones: Int(rows.int64(row, 5)), behind: Int(rows.int64(row, 6)), changes: rows.int64(row, 7))
     }
   }
 

@@ -131,8 +131,7 @@ final class PostgresReader: StoreReader {
     [TokenHash: PostgresFindings.Found], [PostgresRows]
   ) {
     let asked = Dictionary(tokens.map { ($0.withBytes { Array($0) }, $0) }, uniquingKeysWith: { $1 })
-    var hashes = PostgresParameters()
-    hashes.append(array: asked.keys)
+    let hashes = PostgresParameters(array: asked.keys)
     let isOpening = reading == .opening
     // A pooler's connection has no settings of its own.
     let isAlone = !isRepeatable && !isOpening && reading != .inTransaction
@@ -151,23 +150,6 @@ final class PostgresReader: StoreReader {
     cache.see(snapshot)
     cache.keep(found)
     return (found, answers)
-  }
-
-  /// The ledger rows of records that a user may read, with their values; and the requests by which the user created them.
-  ///
-  /// - Parameter creators: the parameters of the statement for these requests.
-  func findRecords(
-    _ ids: [String], _ source: PostgresRecordStatements.Source, _ user: String?,
-    _ creators: PostgresParameters
-  ) throws -> (records: PostgresRows, creators: PostgresRows) {
-    var wanted = PostgresParameters()
-    wanted.append(array: ids)
-    wanted.append(user)
-    let answers = try connection.pipeline { pipe in
-      pipe.send(source.find, wanted)
-      pipe.send(PostgresRecordStatements.findCreators, creators)
-    }
-    return (answers[0], answers[1])
   }
 
   func user(named name: String) throws -> FoundUser? {
@@ -272,8 +254,7 @@ final class PostgresReader: StoreReader {
 
   func restored(_ zones: [String]) throws -> TextMap<RestoredZone> {
     try requireMoment()
-    var names = PostgresParameters()
-    names.append(array: zones)
+    let names = PostgresParameters(array: zones)
     let rows = try connection.query(Read.findRestored, names)
     return TextMap(
       rows.indices.map {
@@ -281,7 +262,7 @@ final class PostgresReader: StoreReader {
       })
   }
 
-  func refreshed(_ zones: [ZoneProgress], for user: String?) throws -> [ZoneProgress] {
+  func refreshed(_ zones: [ZoneProgress]) throws -> [ZoneProgress] {
     let unread = zones.filter { !isKnown($0, count) }
     if unread.isEmpty { return zones }
     let read = try stretches(of: unread)
@@ -304,10 +285,6 @@ final class PostgresReader: StoreReader {
       throw ServerError(.damaged, "The changes of a zone are read in one moment with it.")
     }
     return try feed.read(zones, size: size, on: connection, meanwhile: work)
-  }
-
-  func lag(of user: String?) throws -> [DeviceLag] {
-    try PostgresPurge(connection: connection).lag(of: user)
   }
 
   func purgeable(_ kind: Purgeable.Kind, after place: String, _ terms: RetentionTerms, limit: Int) throws

@@ -67,7 +67,7 @@ final class PostgresDevices: DeviceTable {
   init(_ store: PostgresStore) { self.store = store }
 
   func row(_ number: Int64) throws -> DeviceRow? {
-    let numbers = Self.array([number])
+    let numbers = PostgresParameters(array: [number])
     let answers = try store.connection.pipeline { pipe in
       pipe.send(store.statements.lockDevices, numbers)
       pipe.send(PostgresStatements.findRefusals, numbers)
@@ -161,7 +161,7 @@ final class PostgresDevices: DeviceTable {
 
   func setPushToken(_ token: PushToken?, of number: Int64) throws {
     guard let token else {
-      try store.connection.run(PostgresPurgeStatements.dropPushTokens, Self.array([number]))
+      try store.connection.run(PostgresPurgeStatements.dropPushTokens, PostgresParameters(array: [number]))
       return
     }
     try removePushTokens([token.token])
@@ -172,22 +172,15 @@ final class PostgresDevices: DeviceTable {
 
   func removePushTokens(_ tokens: [String]) throws {
     if tokens.isEmpty { return }
-    var hashes = PostgresParameters()
-    hashes.append(array: tokens.lazy.map { PushToken.hash(of: $0) })
+    let hashes = PostgresParameters(array: tokens.lazy.map { PushToken.hash(of: $0) })
     try store.connection.run(Self.dropPushTokens, hashes)
   }
 
   func strip(_ numbers: [Int64]) throws {
-    let numbers = Self.array(numbers)
+    let numbers = PostgresParameters(array: numbers)
     try store.connection.pipeline { pipe in
       pipe.send(Self.stripDevices, numbers)
       pipe.send(PostgresPurgeStatements.dropPushTokens, numbers)
     }
-  }
-
-  private static func array(_ numbers: [Int64]) -> PostgresParameters {
-    var parameters = PostgresParameters()
-    parameters.append(array: numbers)
-    return parameters
   }
 }

@@ -64,8 +64,7 @@ extension PostgresStore {
       pipe.send(PostgresEpoch.share)
       history = pipe.send(PostgresEpoch.find)
       if !joined.devices.isEmpty {
-        var numbers = PostgresParameters()
-        numbers.append(array: joined.devices)
+        let numbers = PostgresParameters(array: joined.devices)
         devices = pipe.send(statements.lockDevices, numbers)
         refusals = pipe.send(PostgresStatements.findRefusals, numbers)
         acks = pipe.send(PostgresStatements.countAcks, numbers)
@@ -85,13 +84,11 @@ extension PostgresStore {
       keys.append(array: joined.wanted.flatMap(\.value))
       zones = pipe.send(statements.lockZones, keys)
       there = pipe.send(PostgresStatements.findZones, keys)
-      var users = PostgresParameters()
-      users.append(array: joined.users)
+      let users = PostgresParameters(array: joined.users)
       roles = pipe.send(PostgresStatements.findRoles, joined.roles(layout))
       names = pipe.send(PostgresStatements.findNames, users)
       for (table, ids) in joined.wanted {
-        var parameters = PostgresParameters()
-        parameters.append(array: ids)
+        let parameters = PostgresParameters(array: ids)
         found.append((table, pipe.send(statements.records[table].find, parameters)))
       }
     }

@@ -117,8 +117,7 @@ extension PostgresStore {
 
   private func writeZones(_ delta: Delta, _ pipe: PostgresPipeline) {
     if !delta.newZones.isEmpty {
-      var parameters = PostgresParameters()
-      parameters.append(array: delta.newZones)
+      let parameters = PostgresParameters(array: delta.newZones)
       pipe.send(Self.addZones, parameters)
     }
     let moved = delta.movedZones
@@ -212,8 +211,7 @@ extension PostgresStore {
     }
     for table in layout.order.reversed() {
       guard let ids = removed[table] else { continue }
-      var parameters = PostgresParameters()
-      parameters.append(array: ids)
+      let parameters = PostgresParameters(array: ids)
       pipe.send(statements.records[table].delete, parameters)
     }
     if touched.isEmpty { return }
@@ -280,8 +278,7 @@ extension PostgresStore {
 
   private func writeAcks(_ delta: Delta, _ pipe: PostgresPipeline) {
     if !delta.clearedAcks.isEmpty {
-      var parameters = PostgresParameters()
-      parameters.append(array: delta.clearedAcks)
+      let parameters = PostgresParameters(array: delta.clearedAcks)
       pipe.send(Self.clearAcks, parameters)
     }
     let gone = delta.acks.filter { $0.ack == nil }

@@ -146,8 +146,7 @@ package final class PostgresStore: StoreWriter {
   // MARK: Records
 
   package func read(_ ids: [String], of table: Int) throws -> [RecordEntry] {
-    var parameters = PostgresParameters()
-    parameters.append(array: ids)
+    let parameters = PostgresParameters(array: ids)
     return entries(try connection.query(statements.records[table].find, parameters), of: table, ids)
   }
 

@@ -282,7 +282,7 @@ final class SQLiteReader: StoreReader {
     .compactMap { $0[0].text }
   }
 
-  func refreshed(_ zones: [ZoneProgress], for user: String?) throws -> [ZoneProgress] { zones }
+  func refreshed(_ zones: [ZoneProgress]) throws -> [ZoneProgress] { zones }
 
   func purgeable(_ kind: Purgeable.Kind, after place: String, _ terms: RetentionTerms, limit: Int) throws
     -> FoundPurgeable
@@ -332,13 +332,10 @@ extension SQLiteReader {
       WHERE ?1 IS NULL OR d.user = ?1 GROUP BY d.number ORDER BY d.number
       """, [user.map { SQLiteValue.text($0) } ?? .null])
     return rows.map { row in
-      let client = row[3].text.map { ClientVersion(app: $0, schema: row[4].text ?? "") }
-      var lag = DeviceLag(
-        id: row[0].text ?? "", name: row[1].text ?? "", seenAt: row[2].integer ?? 0, client: client)
-      lag.zones = Int(row[5].integer ?? 0)
-      lag.behind = Int(row[6].integer ?? 0)
-      lag.changes = row[7].integer ?? 0
-      return lag
+      DeviceLag(
+        id: row[0].text ?? "", name: row[1].text ?? "", seenAt: row[2].integer ?? 0,
+        client: row[3].text.map { ClientVersion(app: $0, schema: row[4].text ?? "") },
+        zones: Int(row[5].integer ?? 0), behind: Int(row[6].integer ?? 0), changes: row[7].integer ?? 0)
     }
   }
 }

@@ -65,7 +65,7 @@ struct ZoneRoutes {
         guard var zone = try store.zone(name, for: key.user)?.acked(Self.since(parameters)) else {
           throw Problem(.notFound)
         }
-        if zone.hasChanges, let refreshed = try store.refreshed([zone], for: key.user).first {
+        if zone.hasChanges, let refreshed = try store.refreshed([zone]).first {
           zone = refreshed
         }
         if zone.role.isEmpty { throw Problem(.notFound) }

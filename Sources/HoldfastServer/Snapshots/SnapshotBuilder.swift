@@ -111,7 +111,7 @@ struct SnapshotBuilder {
   ) throws -> Int64 {
     var zone = zone
     while true {
-      guard let now = try reader.refreshed([zone], for: user).first, !now.role.isEmpty else {
+      guard let now = try reader.refreshed([zone]).first, !now.role.isEmpty else {
         throw ServerError(.notFound, "The zone \(zone.zone) can't be read any more.")
       }
       var writer = JSONWriter(capacity: Self.pageSize + 64 << 10)

@@ -9,11 +9,11 @@ package struct DeviceLag: Sendable, Equatable {
   /// The app and schema version that the device reported last; nil if it reported none.
   package let client: ClientVersion?
   /// The number of zones on the device.
-  package var zones = 0
+  package let zones: Int
   /// The number of zones with changes that the device has not acked.
-  package var behind = 0
+  package let behind: Int
   /// The number of unacked seqs in these zones: an upper bound of the unacked changes.
-  package var changes: Int64 = 0
+  package let changes: Int64
 
   package init(
     id: String, name: String, seenAt: Int64, client: ClientVersion?, zones: Int = 0, behind: Int = 0,

@@ -76,9 +76,7 @@ package protocol StoreReader: CollectionReader {
   func ownRole(of user: String, in zone: String) throws -> Role?
 
   /// Zones that were read before in the same moment, of which the changes are read next; as they are then.
-  ///
-  /// - Parameter user: who reads; nil for the server itself.
-  func refreshed(_ zones: [ZoneProgress], for user: String?) throws -> [ZoneProgress]
+  func refreshed(_ zones: [ZoneProgress]) throws -> [ZoneProgress]
 
   /// The zones' state when the epoch began. Unknown zones are omitted.
   func restored(_ zones: [String]) throws -> TextMap<RestoredZone>

@@ -55,8 +55,8 @@ package final class ScopedReader: StoreReader {
     scope.has(zone: zone) ? try store.zone(zone, for: nil).map(seen) : nil
   }
 
-  package func refreshed(_ zones: [ZoneProgress], for user: String?) throws -> [ZoneProgress] {
-    try store.refreshed(zones, for: nil).map(seen)
+  package func refreshed(_ zones: [ZoneProgress]) throws -> [ZoneProgress] {
+    try store.refreshed(zones).map(seen)
   }
 
   package func writeChanges(of zone: ZoneProgress, to writer: inout JSONWriter, limit: Int, count: Int64)

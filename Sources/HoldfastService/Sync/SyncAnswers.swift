@@ -193,7 +193,7 @@ package struct SyncAnswers {
     while !waiting.isEmpty, writer.count < limit {
       let next = Array(waiting.prefix(Self.zonesAtOnce))
       waiting.removeFirst(next.count)
-      for zone in try store.refreshed(next, for: device.user) {
+      for zone in try store.refreshed(next) {
         // If the user lost the zone meanwhile, or must resync it, the next answer says so.
         if zone.role.isEmpty || zone.isFenced(epoch: epoch) { continue }
         let end = try writePart(zone, to: &writer, limit: limit)
