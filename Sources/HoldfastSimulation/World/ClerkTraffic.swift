@@ -114,12 +114,7 @@ struct ClerkTraffic {
 
   private func note(_ response: HTTPResponse, to errand: Clerk.Errand, of clerk: Clerk, before: ServerView) {
     let status = response.status
-    if let first = errand.answer, first != (status, response.body) {
-      world.oracle.report(
-        "I1",
-        "\(clerk.name): \(errand.id) was answered \(first.status) first, and \(status) when it was sent again, or otherwise"
-      )
-    }
+    if let first = errand.answer { checkReplay(response, after: first, to: errand, of: clerk) }
     if errand.answer == nil { errand.answer = (status, response.body) }
     if status >= 400, status != 410 {
       if before.tables != world.server.view.tables {
@@ -130,6 +125,32 @@ struct ClerkTraffic {
       noteEffect(of: errand, of: clerk, before: before, isAccepted: true)
     }
     world.oracle.look(world.server.view)
+  }
+
+  /// A replay is the first answer. Only where that has records of a zone that the person may not see any more, another takes its place, with
+  /// nothing of them: PROTOCOL.md, section 9.4.
+  private func checkReplay(
+    _ replay: HTTPResponse, after first: (status: Int, body: [UInt8]), to errand: Clerk.Errand,
+    of clerk: Clerk
+  ) {
+    let lost = Self.zones(in: try? JSONValue(parsing: first.body))
+      .subtracting(world.server.view.zones(of: clerk.userID))
+    if !lost.isDisjoint(with: Self.zones(in: try? JSONValue(parsing: replay.body))) {
+      world.oracle.report(
+        "I10", "\(clerk.name): the replay of \(errand.id) has records of a zone that was lost since")
+    } else if lost.isEmpty, first != (replay.status, replay.body) {
+      world.oracle.report(
+        "I1",
+        "\(clerk.name): \(errand.id) was answered \(first.status) first, and \(replay.status) when it was sent again, or otherwise"
+      )
+    }
+  }
+
+  /// The zones of the records in an answer, at any depth.
+  private static func zones(in json: JSONValue?) -> TextSet {
+    let own = json?["zone"]?.stringValue.map { TextSet([$0]) } ?? []
+    let inner = (json?.elements ?? []) + (json?.members ?? []).map(\.value)
+    return inner.reduce(own) { $0.union(zones(in: $1)) }
   }
 
   private func noteEffect(
