@@ -167,11 +167,24 @@ let package = Package(
     .testTarget(
       name: "HoldfastCurlTests", dependencies: ["HoldfastCore", "HoldfastCurl", "HostileServer"],
       swiftSettings: whole),
+    .target(
+      name: "ServerScenes",
+      dependencies: [
+        "HoldfastCore", "HoldfastConcurrency", "HoldfastSQLite", "HoldfastPostgres", "HoldfastService",
+        "HoldfastSQLiteStore", "HoldfastPostgresStore", "HoldfastServer", "TemporaryPostgres",
+      ], path: "Tests/ServerScenes", swiftSettings: whole),
+    .testTarget(
+      name: "HoldfastStoreTests",
+      dependencies: [
+        "HoldfastCore", "HoldfastConcurrency", "HoldfastSQLite", "HoldfastPostgres", "HoldfastService",
+        "HoldfastSQLiteStore", "HoldfastPostgresStore", "HoldfastServer", "TemporaryPostgres", "ServerScenes",
+      ], swiftSettings: whole),
     .testTarget(
       name: "HoldfastServerTests",
       dependencies: [
         "HoldfastCore", "HoldfastConcurrency", "HoldfastSQLite", "HoldfastPostgres", "HoldfastService",
-        "HoldfastSQLiteStore", "HoldfastPostgresStore", "HoldfastServer", "TemporaryPostgres", "CSodium",
+        "HoldfastSQLiteStore", "HoldfastPostgresStore", "HoldfastServer", "TemporaryPostgres", "ServerScenes",
+        "CSodium",
       ], swiftSettings: whole),
     .testTarget(
       name: "HoldfastTests",

@@ -7,16 +7,16 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 filter=(--filter "${1:-.}")
-modules=(HoldfastCore HoldfastSQLite HoldfastHTTP HoldfastCurl HoldfastPostgres Holdfast HoldfastServer HoldfastTesting HoldfastRecords Guide Cards Simulation EndToEnd)
+modules=(HoldfastCore HoldfastSQLite HoldfastHTTP HoldfastCurl HoldfastPostgres Holdfast HoldfastServer HoldfastStore HoldfastTesting HoldfastRecords Guide Cards Simulation EndToEnd)
 # What is the same whatever store is chosen.
-one_store=(--skip SQLite --skip NodeTests --skip '^HoldfastServerTests\.(CollectionState|Conditional|CrossOrigin|EventHub|Forwarding|Guess|OpenAPI|RestBadInput|WebhookPlan|Wire)')
+one_store=(--skip SQLite --skip NodeTests --skip '^Holdfast(Server|Store)Tests\.(CollectionState|Conditional|CrossOrigin|EventHub|Forwarding|Guess|OpenAPI|RestBadInput|WebhookPlan|Wire)')
 # What takes PostgreSQL by itself, whatever store is chosen.
-chosen=(--skip '^HoldfastServerTests\.(Adoption|Agreement|AnswerMoment|Cascade|ErasureSQL|Failover|Mismatch|NoGap|Payload|Plan|PostgresOpening|Repair|RollingSchema|SetColumn|SQLCount|SQLRead|StatementTimeout|Structure|TeamError|Trigger)')
+chosen=(--skip '^Holdfast(Server|Store)Tests\.(Adoption|Agreement|AnswerMoment|Cascade|ErasureSQL|Failover|Mismatch|NoGap|Payload|Plan|PostgresOpening|Repair|RollingSchema|SetColumn|SQLCount|SQLRead|StatementTimeout|Structure|TeamError|Trigger)')
 quick=(--skip '^EndToEndTests\.(?!Access|Convergence)')
 # What happens on the device or in HTTP alone, and what the tests of nodes do with PostgreSQL in their own way.
 once=(--skip '^EndToEndTests\.(CleanExit|CommandJSON|CommandLine|Conflict|DocumentedCommand|EarlyAnswer|Hostile|Identity|List|PristineKill|Proxy|Quarantine|RequestStorm|Scrambled|Snapshot|Terminal|TLS|Undo)')
 # Of what goes through the pooler, one suite of each kind: its connections are another's at the next transaction.
-pooled=(--skip '^HoldfastServerTests\.(?!AccessTests|Agreement|Bulk|Copy|Delta|Event|ExactlyOnce|ListIndex|NoGap|Place|Session|Slow|Snapshot|SQLRead|Webhook)')
+pooled=(--skip '^Holdfast(Server|Store)Tests\.(?!AccessTests|Agreement|Bulk|Copy|Delta|Event|ExactlyOnce|ListIndex|NoGap|Place|Session|Slow|Snapshot|SQLRead|Webhook)')
 # What tests write is in memory where there is room: all of them would wait for the syncs of one disk. What disks lose is the simulation's.
 memory=
 if (($(df --output=avail /dev/shm 2>/dev/null | tail -1) > 12 << 20)); then
@@ -129,19 +129,20 @@ swift build --build-tests --disable-index-store -debug-info-format none
 Scripts/typecheck-apps.sh
 # What takes longest begins first.
 set -m
-start on_postgres HoldfastServer "${one_store[@]}" "${chosen[@]}" "${once[@]}"
+start on_postgres HoldfastStore "${one_store[@]}" "${chosen[@]}"
 if (($# == 0)); then start simulate --scenarios --every 6; fi
 start run 'on SQLite' EndToEnd
-start run 'on SQLite' HoldfastServer
+start on_postgres HoldfastServer "${one_store[@]}"
 start on_postgres EndToEnd "${one_store[@]}" "${once[@]}"
 start javascript "${1:-}"
 if (($# == 0)); then
   start simulate --minutes 0.5
   start simulate_postgres --seeds 5
 fi
-start on_pooler HoldfastServer "${one_store[@]}" "${once[@]}" "${pooled[@]}"
+start on_pooler HoldfastStore "${one_store[@]}" "${pooled[@]}"
+start on_pooler HoldfastServer "${one_store[@]}" "${pooled[@]}"
 for module in "${modules[@]}"; do
-  if [[ $module != EndToEnd && $module != HoldfastServer ]]; then start run 'on SQLite' "$module"; fi
+  if [[ $module != EndToEnd ]]; then start run 'on SQLite' "$module"; fi
 done
 start on_pooler EndToEnd "${one_store[@]}" "${once[@]}" "${quick[@]}"
 wait

@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastHTTP
 import HoldfastServer
+import ServerScenes
 import Testing
 
 /// Who may do what. Invariant I10, and I4 for access that comes late.

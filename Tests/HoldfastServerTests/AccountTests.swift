@@ -2,6 +2,7 @@ import Foundation
 import HoldfastCore
 import HoldfastHTTP
 import HoldfastServer
+import ServerScenes
 import Testing
 
 /// Accounts, sessions and devices: PROTOCOL.md, section 2.

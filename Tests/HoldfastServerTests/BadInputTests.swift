@@ -2,6 +2,7 @@ import Foundation
 import HoldfastCore
 import HoldfastHTTP
 import HoldfastServer
+import ServerScenes
 import Testing
 
 /// Every wrong input has its problem, and writes nothing.

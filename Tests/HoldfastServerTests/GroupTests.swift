@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastHTTP
 import HoldfastServer
+import ServerScenes
 import Synchronization
 import Testing
 

@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastHTTP
 import HoldfastServer
+import ServerScenes
 import Testing
 
 /// Links by which a zone is shared with people whose names are not known. Invariants I10 and I1.

@@ -2,6 +2,7 @@ import Foundation
 import FoundationNetworking
 import HoldfastCore
 import HoldfastService
+import ServerScenes
 import Synchronization
 import Testing
 

@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastHTTP
 import HoldfastPostgres
+import ServerScenes
 import Testing
 
 @testable import HoldfastServer

@@ -2,6 +2,7 @@ import Foundation
 import HoldfastCore
 import HoldfastHTTP
 import HoldfastSystem
+import ServerScenes
 import Synchronization
 import Testing
 

@@ -3,6 +3,7 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastSQLite
 @testable import HoldfastServer
+import ServerScenes
 import Testing
 
 @Suite("Snapshots of zones")

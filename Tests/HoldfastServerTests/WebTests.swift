@@ -1,6 +1,7 @@
 import Foundation
 import HoldfastCore
 import HoldfastHTTP
+import ServerScenes
 import Testing
 
 @testable import HoldfastServer

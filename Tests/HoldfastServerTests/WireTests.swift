@@ -3,6 +3,7 @@ import FoundationNetworking
 import HoldfastCore
 import HoldfastHTTP
 import HoldfastServer
+import ServerScenes
 import Synchronization
 import Testing
 

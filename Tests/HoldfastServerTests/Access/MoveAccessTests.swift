@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastHTTP
 import HoldfastServer
+import ServerScenes
 import Testing
 
 /// Who may take a record out of a zone, or along with another. Invariant I10.

@@ -2,6 +2,7 @@ import Foundation
 import FoundationNetworking
 import HoldfastCore
 import HoldfastHTTP
+import ServerScenes
 import Testing
 
 @testable import HoldfastServer

@@ -1,4 +1,5 @@
 import HoldfastCore
+import ServerScenes
 import Testing
 
 @testable import HoldfastServer

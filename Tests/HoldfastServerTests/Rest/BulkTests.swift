@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastServer
+import ServerScenes
 import Testing
 
 /// Many records in one request: PROTOCOL.md, section 9.2.

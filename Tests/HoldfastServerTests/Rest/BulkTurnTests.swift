@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastHTTP
 @testable import HoldfastServer
+import ServerScenes
 import Synchronization
 import Testing
 

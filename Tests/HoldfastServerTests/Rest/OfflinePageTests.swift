@@ -1,4 +1,5 @@
 import HoldfastCore
+import ServerScenes
 import Testing
 
 /// A page that was offline says what it saw and when, and merges like a device: PROTOCOL.md, section 9.3. Invariants I3, I7.

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastHTTP
+import ServerScenes
 import Testing
 
 @testable import HoldfastServer

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastServer
+import ServerScenes
 import Testing
 
 /// PROTOCOL.md, section 9.3.

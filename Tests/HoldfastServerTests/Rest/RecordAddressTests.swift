@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastHTTP
 import HoldfastServer
+import ServerScenes
 import Testing
 
 /// The rows of PROTOCOL.md, section 9.2, that concern one record.

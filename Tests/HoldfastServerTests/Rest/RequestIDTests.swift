@@ -2,6 +2,7 @@ import HoldfastCore
 import HoldfastHTTP
 @testable import HoldfastServer
 @testable import HoldfastService
+import ServerScenes
 import Testing
 
 /// PROTOCOL.md, section 9.4: a request with an id is done once.

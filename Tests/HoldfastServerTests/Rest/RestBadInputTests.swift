@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastHTTP
 import HoldfastServer
+import ServerScenes
 import Testing
 
 /// Every wrong request of REST has its problem, and writes nothing.

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastServer
+import ServerScenes
 import Testing
 
 /// What a stretch without a network comes down to: one batch that inserts, deletes and reorders the terms of a study set.

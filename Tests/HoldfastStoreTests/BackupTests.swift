@@ -1,0 +1,194 @@
+import Foundation
+import HoldfastCore
+import HoldfastSQLite
+import ServerScenes
+import Synchronization
+import Testing
+
+@testable import HoldfastSQLiteStore
+@testable import HoldfastServer
+
+@Suite("Backups")
+struct BackupTests {
+  @Test("a backup restores all that there was, under a new epoch, and the database is sound")
+  func restored() throws {
+    let server = try TestServer()
+    let anna = try server.signUp("anna")
+    let list = try anna.makeList()
+    for number in 1...40 { _ = try anna.makeItem(list, "Item \(number)\t\\ \u{1F600}") }
+    let gone = try anna.makeItem(list)
+    try anna.sync([.delete("items", gone)])
+    let restored = try server.restored()
+    #expect(try restored.findings().isEmpty)
+    let other = try restored.signIn("anna")
+    try other.pull()
+    try anna.pull()
+    #expect(other.records == anna.records)
+    #expect(other.records.count > 40)
+    let epoch = other.acks[list]?.split(separator: ".").first
+    #expect(epoch != nil && epoch != anna.acks[list]?.split(separator: ".").first)
+  }
+
+  @Test("the restored server goes on: new users, devices, lists")
+  func goesOn() throws {
+    let server = try TestServer()
+    let anna = try server.signUp("anna")
+    _ = try anna.makeList()
+    let restored = try server.restored()
+    let bert = try restored.signUp("bert")
+    let list = try bert.makeList("Bert's")
+    _ = try bert.makeItem(list)
+    let again = try restored.signIn("anna")
+    _ = try again.makeList("Another")
+    #expect(try restored.findings().isEmpty)
+  }
+
+  @Test("a folder keeps the latest backups, and nothing is removed before the new one is good (I2)")
+  func folder() throws {
+    let server = try TestServer()
+    let anna = try server.signUp("anna")
+    _ = try anna.makeList()
+    let path = URL(fileURLWithPath: try server.backUp()).deletingLastPathComponent()
+      .appendingPathComponent("kept-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let others = ["notes.txt", "holdfast-mine.backup", "holdfast-2026.backup"]
+    for name in others { try Data("x".utf8).write(to: URL(fileURLWithPath: "\(path)/\(name)")) }
+    var files: [String] = []
+    for day in 0..<4 {
+      var environment = ServerEnvironment.system
+      environment.now = { 1_790_000_000_000 + Int64(day) * 86_400_000 }
+      let made = try BackupFolder(path, environment: environment).add(
+        Backup(server.location), keeping: 2)
+      files.append(made.file)
+      #expect(made.removed == (day < 2 ? [] : [files[day - 2]]))
+      #expect(try Backup.verify(made.file) == made.summary)
+    }
+    // The same moment again: the file is there, so the backup fails, and all others stay.
+    var environment = ServerEnvironment.system
+    environment.now = { 1_790_000_000_000 + 3 * 86_400_000 }
+    #expect(throws: (any Error).self) {
+      try BackupFolder(path, environment: environment).add(Backup(server.location), keeping: 1)
+    }
+    let left = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+    #expect(left.count == others.count + 2)
+    for name in others { #expect(left.contains(name)) }
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: files[3]))
+    bytes[bytes.count / 2] ^= 1
+    try bytes.write(to: URL(fileURLWithPath: files[3]))
+    #expect(throws: ServerError.self) { try Backup.verify(files[3]) }
+  }
+
+  @Test("a file that was cut off or altered anywhere is refused, and nothing is written")
+  func altered() throws {
+    let server = try TestServer()
+    let anna = try server.signUp("anna")
+    _ = try anna.makeList()
+    let path = try server.backUp()
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    let empty = try server.makeEmptyLocation()
+    for place in stride(from: 0, to: bytes.count, by: max(1, bytes.count / 60)) {
+      var altered = bytes
+      altered[place] ^= 0x10
+      for wrong in [altered, bytes.prefix(place)] {
+        try wrong.write(to: URL(fileURLWithPath: path + ".wrong"))
+        #expect(throws: ServerError.self) { try Restore(empty).run(path + ".wrong") }
+      }
+    }
+    #expect(throws: ServerError.self) { try empty.open(schema: nil, random: { _ in [] }) }
+    _ = try Restore(empty).run(path)
+  }
+
+  @Test("a database that is not empty is not restored over, and a file is not written over")
+  func notOver() throws {
+    let server = try TestServer()
+    _ = try server.signUp("anna")
+    let path = try server.backUp()
+    #expect(throws: ServerError.self) { try Backup(server.location).write(to: path) }
+    let bert = try server.signUp("bert")
+    server.inline = nil
+    #expect(throws: ServerError.self) { try Restore(server.location).run(path) }
+    try server.reopen()
+    #expect(try bert.sync().confirmed == 0)
+  }
+}
+
+@Suite("Backups of SQLite", .enabled(if: Engine.used == .sqlite))
+struct SQLiteBackupTests {
+  @Test("with --replace the database that was there is moved aside, whole")
+  func replaced() throws {
+    let server = try TestServer()
+    _ = try server.signUp("anna")
+    let path = try server.backUp()
+    _ = try server.signUp("bert")
+    server.inline = nil
+    _ = try Restore(server.location).run(path, replacing: true)
+    #expect(try Administration(server.location).users().rows.map { $0[1] } == ["anna"])
+    let aside = DatabaseLocation.directory(server.path + "/replaced-1")
+    #expect(try Administration(aside).users().rows.map { $0[1] } == ["anna", "bert"])
+  }
+
+  @Test("a server that runs on the directory is not restored over")
+  func inUse() throws {
+    let server = try TestServer()
+    let path = try server.backUp()
+    #expect(throws: ServerError.self) { try Restore(server.location).run(path, replacing: true) }
+    #expect(throws: ServerError.self) { try Restore(server.location).beginEpoch() }
+  }
+
+  @Test("who is told that a directory is in use closes no file of another (I2)")
+  func refusedLocks() throws {
+    let server = try TestServer()
+    let directory = DataDirectory(path: server.path)
+    // One end of the work opens files, while at the other locks are refused.
+    let lost = Atomic(0)
+    DispatchQueue.concurrentPerform(iterations: 2) { end in
+      for _ in 0..<3000 {
+        if end == 0 {
+          _ = try? DataDirectoryLock(directory)
+        } else {
+          let file = open("/dev/null", O_RDONLY | O_CLOEXEC)
+          for _ in 0..<10 where fcntl(file, F_GETFD) < 0 { lost.add(1, ordering: .relaxed) }
+          if close(file) != 0 { lost.add(1, ordering: .relaxed) }
+        }
+      }
+    }
+    #expect(lost.load(ordering: .relaxed) == 0)
+  }
+
+  @Test("a restore that was killed at any step leaves what was there, or the whole (I2)", arguments: 0...4)
+  func killed(step: Int) throws {
+    let server = try TestServer()
+    _ = try server.signUp("anna")
+    let path = try server.backUp()
+    _ = try server.signUp("bert")
+    server.inline = nil
+    // What each step leaves, made by hand of a restore elsewhere.
+    let other = server.folder.appendingPathComponent("other").path
+    _ = try Restore(.directory(other)).run(path)
+    let files = FileManager.default
+    let (database, whole) = (server.database, server.database + ".whole")
+    switch step {
+    case 0: try Data(count: 5000).write(to: URL(fileURLWithPath: database + ".partial"))
+    case 1: try files.copyItem(atPath: other + "/holdfast.db", toPath: database + ".partial")
+    default: try files.copyItem(atPath: other + "/holdfast.db", toPath: whole)
+    }
+    if step >= 3 {
+      let aside = server.path + "/replaced-1"
+      try files.createDirectory(atPath: aside, withIntermediateDirectories: true)
+      if step == 4 { try files.moveItem(atPath: database, toPath: aside + "/holdfast.db") }
+    }
+    if step >= 2 { #expect(throws: ServerError.self) { try Administration(server.location) } }
+    try server.reopen()
+    let users = try Administration(server.location).users().rows.map { $0[1] }
+    #expect(users == (step < 2 ? ["anna", "bert"] : ["anna"]))
+    #expect(try server.findings().isEmpty)
+    if step >= 2 {
+      let aside = DatabaseLocation.directory(server.path + "/replaced-1")
+      #expect(try Administration(aside).users().rows.map { $0[1] } == ["anna", "bert"])
+    }
+    server.inline = nil
+    _ = try Restore(server.location).run(path, replacing: true)
+    #expect(!files.fileExists(atPath: database + ".partial"))
+  }
+}

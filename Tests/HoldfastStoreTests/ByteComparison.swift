@@ -1,0 +1,1 @@
+../../Sources/HoldfastCore/Text/ByteComparison.swift

@@ -1,0 +1,130 @@
+import Foundation
+import HoldfastCore
+import HoldfastPostgres
+import ServerScenes
+import TemporaryPostgres
+import Testing
+
+@testable import HoldfastServer
+
+/// A database that goes back under servers that run on: I2, I3. Docs: RESTORING.md, section 6.
+@Suite struct FailoverTests {
+  private func epoch(_ url: String) throws -> String {
+    try PostgresConnection(url).query("SELECT value FROM holdfast.meta WHERE key = 'epoch'").text(0, 0)
+  }
+
+  private func serve(_ url: String) throws -> TestServer {
+    try TestServer { _ in .postgres(PostgresLocation(url)) }
+  }
+
+  /// Asks each server something, for which each makes a new connection.
+  private func ask(_ servers: TestServer...) throws {
+    for server in servers { _ = try server.send("GET", "/readyz", token: "") }
+    for server in servers { _ = try server.send("GET", "/v1/zones", token: "unknown") }
+  }
+
+  @Test(
+    "files of a backup that are put back under running servers begin one new epoch; a restart begins none")
+  func filesPutBack() throws {
+    let cluster = try TemporaryPostgres()
+    let url = try cluster.makeDatabase()
+    let (one, two) = (try serve(url), try serve(url))
+    let anna = try one.signUp("anna")
+    let list = try anna.makeList()
+    try ask(one, two)
+    let before = try epoch(url)
+    try cluster.stop()
+    try cluster.keep()
+    try cluster.start()
+    try ask(two, one)
+    #expect(try epoch(url) == before)
+    let item = try anna.makeItem(list)
+    try ask(two, one)
+    try cluster.restart(isCrash: true)
+    try ask(two, one)
+    #expect(try epoch(url) == before)
+    try anna.pull()
+    try cluster.stop()
+    try cluster.putBack()
+    try cluster.start()
+    // It alone has a confirmation of what is lost.
+    try ask(one)
+    let after = try epoch(url)
+    #expect(after != before)
+    try ask(two, one)
+    #expect(try epoch(url) == after)
+    let answer = try anna.apply(one.respond(to: anna.request([])))
+    #expect(answer.mustResend)
+    #expect(anna.has("items", item))
+  }
+
+  /// Waits until a standby has replayed all that its primary has written.
+  private func waitUntil(_ standby: PostgresConnection, hasAllOf primary: String) throws {
+    let end = try PostgresConnection(primary).query("SELECT pg_current_wal_lsn()::text").text(0, 0)
+    let hasAll: PostgresStatement = "SELECT (pg_last_wal_replay_lsn() >= $1::pg_lsn)::text"
+    while try standby.query(hasAll, PostgresParameters(end)).text(0, 0) != "true" {}
+  }
+
+  @Test("a standby that has not heard all, promoted under running servers, begins one new epoch")
+  func promoted() throws {
+    let primary = try TemporaryPostgres()
+    let url = try primary.makeDatabase()
+    let standby = try TemporaryPostgres(standbyOf: primary)
+    let port = try #require(URLComponents(string: standby.url)?.port)
+    var parts = try #require(URLComponents(string: url))
+    let first = try #require(parts.port)
+    parts.port = nil
+    let either =
+      try #require(parts.string).replacing(
+        "127.0.0.1", with: "127.0.0.1:\(first),127.0.0.1:\(port)") + "?target_session_attrs=read-write"
+    let (one, two) = (try serve(either), try serve(either))
+    let anna = try one.signUp("anna")
+    let list = try anna.makeList()
+    let other = try PostgresConnection(standby.superuserURL(of: url))
+    try waitUntil(other, hasAllOf: either)
+    try other.execute("ALTER SYSTEM SET primary_conninfo = ''")
+    try other.execute("SELECT pg_reload_conf()")
+    while try !other.query("SELECT 1 FROM pg_stat_wal_receiver").isEmpty {}
+    other.close()
+    let item = try anna.makeItem(list)
+    try anna.pull()
+    let before = try epoch(either)
+    try primary.kill()
+    try standby.promote()
+    try ask(two, one)
+    let after = try epoch(either)
+    #expect(after != before)
+    try ask(one, two)
+    #expect(try epoch(either) == after)
+    let answer = try anna.apply(two.respond(to: anna.request([])))
+    #expect(answer.mustResend)
+    #expect(anna.has("items", item))
+  }
+
+  @Test("a server whose database is a standby answers 503, and serves nothing of it")
+  func standby() throws {
+    let primary = try TemporaryPostgres()
+    let url = try primary.makeDatabase()
+    let standby = try TemporaryPostgres(standbyOf: primary)
+    var parts = try #require(URLComponents(string: url))
+    let first = try #require(parts.port)
+    parts.port = nil
+    let port = try #require(URLComponents(string: standby.url)?.port)
+    let either = try #require(parts.string).replacing(
+      "127.0.0.1", with: "127.0.0.1:\(first),127.0.0.1:\(port)")
+    let server = try serve(either)
+    let anna = try server.signUp("anna")
+    let list = try anna.makeList()
+    let other = try PostgresConnection(standby.superuserURL(of: url))
+    try waitUntil(other, hasAllOf: either)
+    try primary.kill()
+    #expect(try server.send("GET", "/v1/tables/lists/\(list)", token: anna.token).status == 503)
+    let before = try PostgresConnection(either).query("SELECT value FROM holdfast.meta WHERE key = 'epoch'")
+      .text(0, 0)
+    try standby.promote()
+    // After a connection that failed no other is tried for a moment.
+    while try server.send("GET", "/v1/tables/lists/\(list)", token: anna.token).status == 503 {}
+    #expect(try server.send("GET", "/v1/tables/lists/\(list)", token: anna.token).status == 200)
+    #expect(try epoch(either) != before)
+  }
+}

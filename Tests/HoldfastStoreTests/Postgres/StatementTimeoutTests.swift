@@ -1,0 +1,25 @@
+import HoldfastPostgres
+import ServerScenes
+import TemporaryPostgres
+import Testing
+
+@testable import HoldfastPostgresStore
+@testable import HoldfastServer
+
+/// How long one statement may read from PostgreSQL.
+@Suite("Reading from PostgreSQL ends") struct StatementTimeoutTests {
+  @Test("a statement that reads longer than its limit fails, and the next one does not")
+  func limit() throws {
+    var location = PostgresLocation(try TemporaryPostgres.shared.makeDatabase())
+    location.readTimeLimit = .milliseconds(100)
+    let database = try PostgresDatabase(
+      location, schema: try TestServer.schema(), random: TestWorld().random)
+    defer { database.close() }
+    func read(_ sql: PostgresStatement) throws {
+      try database.read { _ = try #require($0 as? PostgresReader).connection.query(sql) }
+    }
+    let error = #expect(throws: PostgresError.self) { try read("SELECT pg_sleep(600)") }
+    #expect(error.map { database.isInterrupted($0) } == true)
+    try read("SELECT 1")
+  }
+}
