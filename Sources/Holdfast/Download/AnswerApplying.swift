@@ -38,7 +38,7 @@ struct AnswerApplying {
         Trace.took(.orphansDropped)
         return try apply(mayHaveOrphans: true)
       }
-    } catch Inapplicable.pageMissing(let zone) {
+    } catch Inapplicable.incomplete(let zone) {
       Trace.took(.pageMissing)
       try database.transaction(.immediate) {
         try zones.resync(zone)
@@ -61,7 +61,8 @@ struct AnswerApplying {
       try sealing.seal(isStrict: false)
       let hasOtherSchema = try database.serverSchema.keep(answer)
       try database.whileApplying {
-        // What the server decided of this device's change sets and recovered records.
+        // What the server decided of this device's change sets and recovered records. Confirmed change sets leave the outbox.
+        let sent = try outbox.created(inSets: answer.parts.flatMap(\.asSent))
         let created = try settleChangeSets(state, &applied)
         applied.quarantined += try settleRecovered()
         try zones.noteSent(request.acks)
@@ -70,6 +71,7 @@ struct AnswerApplying {
         let lost = try unapplied.keepLost(answer)
         applied.quarantined += lost
         session.hasLost = lost > 0
+        session.sent = sent
         try applyParts(&session, &applied)
         if lost > 0 { try unapplied.replaceLost(answer) }
         if !answer.parts.isEmpty { try database.serverSchema.nameConflicts() }

@@ -16,6 +16,8 @@ struct ApplySession {
   private(set) var isCompared = false
   /// What was here and the server has otherwise, and can't be told from what others have changed since.
   var unrecorded: [UnrecordedOperation] = []
+  /// What the change sets created whose records an answer names as they were sent; by the first number of each.
+  var sent: [Int64: [CreatedRecord]] = [:]
   /// Whether a restored server has lost edits of this device that were not heard.
   var hasLost = false
   /// The files of the staged pages that were applied.

@@ -5,5 +5,5 @@ enum Inapplicable: Error {
   /// The server knows other content under this device's numbers: this database is a copy.
   case diverged
   /// The file of a staged page is gone.
-  case pageMissing(zone: String)
+  case incomplete(zone: String)
 }

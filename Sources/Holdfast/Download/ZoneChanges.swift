@@ -63,6 +63,27 @@ struct ZoneChanges {
     return true
   }
 
+  /// Takes over records that the server has exactly as this device sent them: they get their zone, and the rev of a new record.
+  func take(_ created: [CreatedRecord], _ session: inout ApplySession) throws {
+    Trace.took(.takenAsSent)
+    for (table, id) in created.lazy.map({ ($0.table, $0.id) }) {
+      session.seen?[table, default: []].insert(id)
+      if session.hasEdits, try isEdited(table, id) {
+        // Below the edits that remain is what was sent.
+        guard let sent = try rebase.history(table, id).base else {
+          throw Inapplicable.incomplete(zone: session.zone)
+        }
+        let values = sql[table].columns.map { sent.values[$0].map { Value($0) } ?? .null }
+        try rebase.onto(table, id, zone: session.zone, rev: 1, values: values)
+        continue
+      }
+      try connection.run(
+        "UPDATE \"\(schema.tables[table].name)\" SET \"zone\" = ?, \"rev\" = 1 WHERE \"id\" = ?",
+        [.text(session.zone), .text(id)])
+      if connection.changes == 0 { throw Inapplicable.incomplete(zone: session.zone) }
+    }
+  }
+
   // MARK: Records with edits
 
   private func isEdited(_ table: Int, _ id: String) throws -> Bool {

@@ -100,7 +100,7 @@ struct ZoneDownload {
     ).compactMap { $0[0].text }
     // What came before the last part since the zone was whole is in pages.
     if files.isEmpty, !part.from.isEmpty, part.from != known.token {
-      throw Inapplicable.pageMissing(zone: part.zone)
+      throw Inapplicable.incomplete(zone: part.zone)
     }
     func parseAhead(_ index: Int) throws -> Ahead<ParsedPage> {
       if index == files.count {
@@ -110,7 +110,7 @@ struct ZoneDownload {
       }
       // Read here, since what happens to files must not depend on the timing of threads.
       guard let bytes = database.pages.load(files[index]) else {
-        throw Inapplicable.pageMissing(zone: part.zone)
+        throw Inapplicable.incomplete(zone: part.zone)
       }
       return Ahead { [forms = database.serverSchema.forms] in
         try PageParser.parse(bytes, bytes.indices, tables: forms)
@@ -129,6 +129,10 @@ struct ZoneDownload {
       try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(part.zone)])
     }
     try zoneChanges.apply(next.value(), &session)
+    for set in part.asSent {
+      guard let created = session.sent[set] else { throw Inapplicable.incomplete(zone: part.zone) }
+      try zoneChanges.take(created, &session)
+    }
     try zoneChanges.removeUnseen(&session)
     try zoneStates.change(part.zone) { $0?.becomeWhole() }
   }

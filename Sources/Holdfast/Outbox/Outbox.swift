@@ -93,6 +93,37 @@ struct Outbox {
     return quarantined
   }
 
+  /// The records that change sets create, by the first number of each set; as far as the sets wait here and their tables are known.
+  func created(inSets sets: [Int64]) throws -> [Int64: [CreatedRecord]] {
+    var created: [Int64: [CreatedRecord]] = [:]
+    for first in sets {
+      let body = try connection.value("SELECT body FROM holdfast_outbox WHERE first = ?", [.integer(first)])?.blob
+      created[first] = try body.map(records)
+    }
+    return created
+  }
+
+  /// The records that the operations of a change set name.
+  private func records(in body: [UInt8]) throws -> [CreatedRecord] {
+    var records: [CreatedRecord] = []
+    try JSONReader.read(body) { reader in
+      try reader.readArray { reader in
+        var (table, id) = ("", "")
+        try reader.readObject { key, reader in
+          switch key {
+          case "table": table = try reader.readString()
+          case "id": id = try reader.readString()
+          default: try reader.skipValue()
+          }
+        }
+        if let table = database.schema.index(called: table) {
+          records.append(CreatedRecord(table: table, id: id))
+        }
+      }
+    }
+    return records
+  }
+
   /// Purges the change sets that an answer confirms, and their edits.
   func confirm(_ answer: SyncAnswer) throws {
     try connection.run("DELETE FROM holdfast_edits WHERE change_set <= ?", [.integer(answer.confirmed)])

@@ -42,6 +42,7 @@ package struct RequestPreparation {
         }
       }
       request.digest = digest.text
+      request.takesAsSent = true
       request.proof = state.proof
       request.claims = try proofs.nextClaims()
       request.unproven = try proofs.unprovenZones()

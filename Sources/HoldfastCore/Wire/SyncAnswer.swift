@@ -40,6 +40,8 @@ package struct SyncAnswer: Sendable {
     package var isReset = false
     /// Whether the reason is a restored server that has less of the zone than the device.
     package var isRestored = false
+    /// The change sets of the request, by their first numbers, whose records follow `changes`: each create as it was sent, with rev 1.
+    package var asSent: [Int64] = []
     /// The range of the array of changes in the body.
     package var changes: Range<Int> = 0..<0
   }
@@ -201,6 +203,7 @@ package struct SyncAnswer: Sendable {
       case "more": part.hasMore = try reader.readBool()
       case "count": part.count = try count(&reader, "count")
       case "remaining": part.remaining = try count(&reader, "remaining")
+      case "as_sent": try reader.readArray { part.asSent.append(try number(&$0, "as_sent")) }
       case "reset": part.isReset = try reader.readBool()
       case "restored": part.isRestored = try reader.readBool()
       case "changes":

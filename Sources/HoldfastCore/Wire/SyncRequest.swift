@@ -68,6 +68,8 @@ package struct SyncRequest: Sendable {
   package var chain = Fingerprint.beginning
   /// The change sets, in order.
   package var changeSets: [ReceivedChangeSet] = []
+  /// Whether the device understands `as_sent` in the answer.
+  package var takesAsSent = false
   /// The records to recover on a restored server.
   package var recovered: [Result<RecoveredRecord, Problem>] = []
 
@@ -146,6 +148,7 @@ package struct SyncRequest: Sendable {
           }
           request.unproven.append(try reader.readString())
         }
+      case "as_sent": request.takesAsSent = try reader.readBool()
       case "change_sets": request.changeSets = try readChangeSets(&reader, operations: operations)
       default: throw Problem(.invalidRequest, "Unknown member \"\(key.string.prefix(64))\".")
       }
@@ -252,6 +255,10 @@ package struct SyncRequest: Sendable {
       writer.int64(first)
       writer.key("chain")
       writer.string(chain.text)
+      if takesAsSent {
+        writer.key("as_sent")
+        writer.bool(true)
+      }
       writer.key("change_sets")
       writer.beginArray()
       for bytes in sealed { writer.rawValue(bytes) }

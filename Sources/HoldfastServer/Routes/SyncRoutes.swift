@@ -77,7 +77,7 @@ struct SyncRoutes {
     }
     switch decision {
     case .answered(let response): return .answer(response)
-    case .read(let command): return .answer(try answer(command, refusedRecoveries: nil))
+    case .read(let command): return .answer(try answer(command, SyncOutcome()))
     case .write(let command): return write(command)
     }
   }
@@ -94,8 +94,8 @@ struct SyncRoutes {
     .write(.sync(command)) { [self] result in
       do {
         switch result {
-        case .success(.synced(let refused)): return try answer(command, refusedRecoveries: refused)
-        case .success: return try answer(command, refusedRecoveries: nil)
+        case .success(.synced(let outcome)): return try answer(command, outcome)
+        case .success: return try answer(command, SyncOutcome())
         case .failure(let problem): return .problem(problem)
         }
       } catch { return .problem(api.problem(of: error)) }
@@ -104,7 +104,7 @@ struct SyncRoutes {
 
   /// The answer to a request whose writes are committed. It reads one snapshot, so it contains a change set over several zones whole or not
   /// at all.
-  private func answer(_ command: SyncCommand, refusedRecoveries: [RefusedRecovery]?) throws -> HTTPResponse {
+  private func answer(_ command: SyncCommand, _ outcome: SyncOutcome) throws -> HTTPResponse {
     try api.read { reader in
       try reader.store.moment(of: LookUp(command.key.token, .written(acks: command.acks))) {
         guard let device = try reader.store.device(command.key.token) else {
@@ -117,7 +117,7 @@ struct SyncRoutes {
           try reader.answer(
             command.request, of: device, zones: zones,
             clock: api.clock.now(milliseconds: api.environment.now()),
-            now: api.clock.trusted.now(), refusedRecoveries: refusedRecoveries))
+            now: api.clock.trusted.now(), outcome: outcome))
       }
     }
   }

@@ -75,6 +75,10 @@ package final class ChangeSetRun {
   let mayBeCut: Bool
   /// Whether this transaction runs one piece of a large deletion.
   private(set) var isPiece: Bool
+  /// What it created, as long as each operation so far created one record, exactly as it says.
+  private var createdSoFar: CreatedSet?
+  /// What it created, if it did nothing else.
+  var created: CreatedSet? { createdSoFar.flatMap { $0.seqs.count == operations.count ? $0 : nil } }
   /// Whether another transaction must continue.
   package var isUnfinished = false
   private let prepare: Preparation?
@@ -185,6 +189,15 @@ package final class ChangeSetRun {
   func blame(_ operation: Int, _ problem: Problem) -> Problem {
     current = operation
     return problem
+  }
+
+  /// Notes a record that an operation created, exactly as it says.
+  func noteCreated(_ record: StoredRecord) {
+    if createdSoFar == nil {
+      createdSoFar = CreatedSet(zone: record.zone, seq: record.seq)
+    } else if createdSoFar?.add(zone: record.zone, seq: record.seq) == false {
+      createdSoFar = nil
+    }
   }
 
   /// The stamps of a record that is created.

@@ -59,6 +59,7 @@ struct Creating: ChangeSetPart {
       stamps: run.text(of: creation), values: values)
     try RecordWriting(run: run).insert(record)
     try ConflictLog(run: run).log(lost, of: record.id, table: record.table, zone: zone)
+    if isNew, lost.isEmpty, table.zone != .explicit { run.noteCreated(record) }
     if table.zone == .explicit {
       Trace.took(.joined)
       if let group = values[stores.memberColumns.group].text {

@@ -58,11 +58,11 @@ final class RestRun {
   /// Executes one item; nil if only a piece of it is done.
   private func runAlone(_ item: RestItem, _ index: Int, isCut: Bool) throws -> RestResult? {
     if item.verb == .resolve { return try resolve(item) }
-    let (refused, hasMore) = try work.runPiece([item.operation], by: author, keeper: 0, isCut: isCut) {
+    let piece = try work.runPiece([item.operation], by: author, keeper: 0, isCut: isCut) {
       [unowned self] _, _ in try prepare(item, index)
     }
-    if hasMore { return nil }
-    if let refused { return .failure(try failure(refused.problem, item)) }
+    if piece.isUnfinished { return nil }
+    if let refused = piece.refused { return .failure(try failure(refused.problem, item)) }
     return try result(item, index)
   }
 

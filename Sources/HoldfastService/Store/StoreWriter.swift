@@ -29,6 +29,9 @@ package protocol StoreWriter: AnyObject {
   /// Whether the transaction is the only writer of the database. Data that it has read then stays valid without locks.
   var isAlone: Bool { get }
 
+  /// Whether the database certainly keeps the records of the transaction as they are written. A trigger or a column of a team may change them.
+  var isVerbatim: Bool { get }
+
   /// The latest stamp in the database.
   func latestClock() throws -> Stamp
 

@@ -87,10 +87,10 @@ package struct SyncAnswers {
 
   /// Writes the answer of `POST /v1/sync`: PROTOCOL.md, section 3. If it has parts, call this inside `moment` of the store.
   ///
-  /// - Parameter refusedRecoveries: the recovered items that were refused; nil if no item was processed.
+  /// - Parameter outcome: what the writing part of the request came to.
   package func answer(
     _ request: SyncRequest, of device: KnownDevice, zones found: [ZoneProgress], clock: Stamp, now: Int64,
-    refusedRecoveries: [RefusedRecovery]? = nil
+    outcome: SyncOutcome = SyncOutcome()
   ) throws -> [UInt8] {
     let (zones, unknown) = try verified(found)
     let questions = try questions(zones, request, of: device.key, at: now)
@@ -116,7 +116,7 @@ package struct SyncAnswers {
     writer.beginArray()
     let offered = offered(settled)
     var proofs: [(zone: String, role: String, seq: Int64)] = []
-    if !mustResend { try writeParts(offered, of: device.key, to: &writer, &proofs) }
+    if !mustResend { try writeParts(offered, outcome.created, to: &writer, &proofs) }
     writer.endArray()
     writer.key("lost")
     writer.beginArray()
@@ -129,7 +129,7 @@ package struct SyncAnswers {
       zones.filter { $0.role.isEmpty && isAwaitingRecovery($0) }, unknown, questions, to: &writer)
     write(proofs, zones, request, of: device, to: &writer)
     write(questions, to: &writer)
-    if let refusedRecoveries { write(refusedRecoveries, of: request.recovered.count, to: &writer) }
+    if let refused = outcome.refusedRecoveries { write(refused, of: request.recovered.count, to: &writer) }
     if offered.count < settled.count {
       writer.key("withheld")
       writer.int64(Int64(settled.count - offered.count))
@@ -171,7 +171,7 @@ package struct SyncAnswers {
 
   /// Writes the zones with changes, the shortest remainder first, until the answer is full.
   private func writeParts(
-    _ zones: [ZoneProgress], of device: DeviceKey, to writer: inout JSONWriter,
+    _ zones: [ZoneProgress], _ created: [CreatedSet], to writer: inout JSONWriter,
     _ proofs: inout [(zone: String, role: String, seq: Int64)]
   ) throws {
     for zone in zones where !zone.role.isEmpty && zone.isFenced(epoch: epoch) {
@@ -196,7 +196,8 @@ package struct SyncAnswers {
       for zone in try store.refreshed(next) {
         // If the user lost the zone meanwhile, or must resync it, the next answer says so.
         if zone.role.isEmpty || zone.isFenced(epoch: epoch) { continue }
-        let end = try writePart(zone, to: &writer, limit: limit)
+        let asSent = allChanges(of: zone, among: created)
+        let end = try writePart(zone, asSent: asSent, to: &writer, limit: limit)
         proofs.append((zone.zone, zone.role, end.seq))
         if end.hasMore { return }
       }
@@ -221,9 +222,22 @@ package struct SyncAnswers {
     try writePart(zone, to: &writer, limit: writer.count + answerSize, count: count)
   }
 
+  /// The change sets of a request that made all changes of a zone since its ack; none if there are others. A record that changed since
+  /// has another seq, so these are as they were sent.
+  private func allChanges(of zone: ZoneProgress, among created: [CreatedSet]) -> [CreatedSet] {
+    guard zone.ack.epoch == epoch else { return [] }
+    let sets = created.filter { $0.zone == zone.zone }
+    var reached = zone.ack.seq
+    for set in sets {
+      guard set.seqs.lowerBound == reached + 1 else { return [] }
+      reached = set.seqs.upperBound
+    }
+    return reached == zone.seq ? sets : []
+  }
+
   /// Writes a zone's part, with as many changes as fit.
   private func writePart(
-    _ zone: ZoneProgress, to writer: inout JSONWriter, limit: Int, count: Int64 = .max
+    _ zone: ZoneProgress, asSent: [CreatedSet] = [], to writer: inout JSONWriter, limit: Int, count: Int64 = .max
   ) throws -> PartEnd {
     writer.beginObject()
     writer.key("zone")
@@ -234,10 +248,19 @@ package struct SyncAnswers {
     writer.string(zone.token)
     writer.key("changes")
     var written = WrittenChanges(last: zone.ack.seq, seq: zone.seq)
-    if zone.hasChanges {
+    if zone.hasChanges, asSent.isEmpty {
       written = try store.writeChanges(of: zone, to: &writer, limit: limit, count: count)
     } else {
       writer.beginArray()
+      writer.endArray()
+    }
+    if !asSent.isEmpty {
+      Trace.took(.partAsSent)
+      written.last = zone.seq
+      written.count = asSent.reduce(0) { $0 + Int64($1.seqs.count) }
+      writer.key("as_sent")
+      writer.beginArray()
+      for set in asSent { writer.int64(set.first) }
       writer.endArray()
     }
     writer.key("count")

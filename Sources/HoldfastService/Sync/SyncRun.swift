@@ -23,7 +23,7 @@ package struct SyncRun {
     if device.isUnseenSinceRestore, !request.isComplete, request.digest != AckDigest().text {
       // The device may have records that the restore has lost. The answer requests `resend`, because the restore purged the device's acks.
       Trace.took(.unseenDeviceAsked)
-      return .synced(refusedRecoveries: nil)
+      return .synced(SyncOutcome())
     }
     try requireLimits(command, of: number, isReplay: replays == request.changeSets.count)
     if request.acknowledgedRefusals > 0 {
@@ -46,13 +46,14 @@ package struct SyncRun {
       // The change sets may build on records that the restore has lost. The device recovers those first.
       device.acknowledgedRefusals = max(device.acknowledgedRefusals, request.acknowledgedRefusals)
       try work.stores.devices.advance(number, to: device, clock: written, at: work.clock.trusted.written())
-      return .synced(refusedRecoveries: nil)
+      return .synced(SyncOutcome())
     }
     if replays > 0 { Trace.took(.replaySkipped) }
     let author = Author(device: number, user: device.user, clock: now)
     var isUnfinished = false
     try zones.take(request.claims, by: author)
-    let refused = try records.take(request.recovered, by: author)
+    var outcome = SyncOutcome()
+    outcome.refusedRecoveries = try records.take(request.recovered, by: author)
     for index in replays..<request.changeSets.count {
       // The remaining change sets stay unconfirmed. The device sends them again, after requests of other devices.
       let applied = index - replays
@@ -61,21 +62,25 @@ package struct SyncRun {
         break
       }
       let set = request.changeSets[index]
-      let (refusal, hasMore) = try apply(set, by: author, isCut: command.isCut && index == replays)
-      if hasMore {
+      let result = try apply(set, by: author, isCut: command.isCut && index == replays)
+      if result.isUnfinished {
         isUnfinished = true
         break
       }
-      if let refusal {
+      if request.takesAsSent, work.store.isVerbatim, var created = result.created {
+        created.first = device.confirmed + 1
+        outcome.created.append(created)
+      }
+      if let refusal = result.refused {
         try work.stores.devices.addRefusal(number, first: device.confirmed + 1, count: set.count, refusal)
       }
-      Trace.took(refusal == nil ? .setApplied : .setRefused)
+      Trace.took(result.refused == nil ? .setApplied : .setRefused)
       device.move(past: set, chain: command.chains[index])
-      device.applied.add(.init(last: device.confirmed, chain: device.chain), isRefused: refusal != nil)
+      device.applied.add(.init(last: device.confirmed, chain: device.chain), isRefused: result.refused != nil)
     }
     device.acknowledgedRefusals = max(device.acknowledgedRefusals, request.acknowledgedRefusals)
     try work.stores.devices.advance(number, to: device, clock: written, at: work.clock.trusted.written())
-    return isUnfinished ? .unfinished(RestProgress(isCut: true)) : .synced(refusedRecoveries: refused)
+    return isUnfinished ? .unfinished(RestProgress(isCut: true)) : .synced(outcome)
   }
 
   /// Requires that a device acknowledges its refusals before it sends more. A device with too many zones must send all acks.
@@ -137,11 +142,11 @@ package struct SyncRun {
 
   private func apply(
     _ set: ReceivedChangeSet, by author: Author, isCut: Bool
-  ) throws -> (refused: RefusedOperation?, isUnfinished: Bool) {
+  ) throws -> PieceResult {
     switch set.content {
     case .failure(let refused):
       work.count(refused: refused.problem.code)
-      return (refused, false)
+      return PieceResult(refused: refused)
     case .success(let operations): return try work.runPiece(operations, by: author, isCut: isCut)
     }
   }

@@ -115,20 +115,22 @@ package final class UnitOfWork {
   /// Runs one change set. If its deletions cascade to too many records for one transaction, runs only a piece of it.
   ///
   /// - Parameter isCut: whether an earlier transaction has done a piece.
-  /// - Returns: the reason if the change set was refused, else nil; and whether another transaction must call this again for the rest.
   func runPiece(
     _ operations: [RecordOperation], by author: Author, keeper: Int64? = nil, isCut: Bool,
     prepare: ChangeSetRun.Preparation? = nil
-  ) throws -> (refused: RefusedOperation?, isUnfinished: Bool) {
+  ) throws -> PieceResult {
     if !isCut {
       let whole = ChangeSetRun(operations, by: author, on: stores, mayBeCut: true, prepare: prepare)
-      do { return (try perform(whole, keeper), false) } catch is LongDeletion {
+      do {
+        let refused = try perform(whole, keeper)
+        return PieceResult(refused: refused, created: refused == nil ? whole.created : nil)
+      } catch is LongDeletion {
         try transaction.undoPart()
       }
     }
     let piece = ChangeSetRun(operations, by: author, on: stores, isPiece: true, prepare: prepare)
     let refused = try perform(piece, keeper)
-    return (refused, refused == nil && piece.isUnfinished)
+    return PieceResult(refused: refused, isUnfinished: refused == nil && piece.isUnfinished)
   }
 
   private func perform(_ run: ChangeSetRun, _ keeper: Int64?) throws -> RefusedOperation? {
@@ -182,6 +184,16 @@ package final class UnitOfWork {
     try transaction.undoPart()
     return RefusedOperation(index: run.current, problem: problem)
   }
+}
+
+/// What became of a change set, or of a piece of it.
+struct PieceResult {
+  /// The reason if it was refused.
+  var refused: RefusedOperation?
+  /// Whether another transaction must run the rest.
+  var isUnfinished = false
+  /// What it created, if it did nothing else.
+  var created: CreatedSet?
 }
 
 /// A part made the database roll back the whole transaction. The other parts run again without it.

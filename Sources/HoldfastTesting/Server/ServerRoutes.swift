@@ -56,7 +56,7 @@ struct ServerRoutes {
     var command = try SyncCommand(body, body: request.body, key: known.key)
     if body.client != known.client { command.newClient = body.client }
     try command.requireAcknowledgements(from: known.acknowledgedRefusals)
-    guard case .synced(let refused) = try process.apply(.sync(command)) else {
+    guard case .synced(let outcome) = try process.apply(.sync(command)) else {
       throw Problem(.internalError)
     }
     return try process.read { reader in
@@ -67,7 +67,7 @@ struct ServerRoutes {
           try reader.answer(
             body, of: device, zones: try reader.store.zones(of: device.key),
             clock: process.clock.now(milliseconds: now), now: process.clock.trusted.now(),
-            refusedRecoveries: refused))
+            outcome: outcome))
       }
     }
   }
