@@ -34,6 +34,72 @@ struct ApplyingTests {
     #expect(try await fixture.value("SELECT base FROM holdfast_edits") == .text("first"))
   }
 
+  /// Creates an item offline, and gives the number of its change set.
+  private func created(_ title: String, _ fixture: Fixture) async throws -> (id: String, set: Int64) {
+    let id = try await fixture.store.write { db in
+      let item = Item(id: db.newID(), list_id: IDs.list, title: title)
+      try db.insert(item)
+      return item.id
+    }
+    return (id, try await fixture.store.writer.perform { try $0.state().nextNumber - 1 })
+  }
+
+  @Test(
+    "records that an answer takes as they were sent are the server's from then on, and keep later edits (I3, I4)"
+  )
+  func asSent() async throws {
+    let fixture = try await downloaded()
+    let (plain, first) = try await created("Bread", fixture)
+    let (edited, second) = try await created("Salt", fixture)
+    let (deleted, third) = try await created("Tea", fixture)
+    let chain = try await fixture.store.writer.perform { try $0.state().chain.text }
+    try await fixture.store.write { db in
+      try db.update(Item.self, id: edited) { $0.title = "Sugar" }
+      try db.delete(Item.self, id: deleted)
+    }
+    let part =
+      #""zones":[{"zone":"\#(IDs.list)","role":"owner","from":"0000000a.2","changes":[],"as_sent":[\#(first),\#(second),\#(third)],"#
+      + #""count":3,"to":"0000000a.5","more":false,"remaining":0}]"#
+    let applied = try await fixture.answer(
+      body: Fixture.whole(#"{"clock":"0193aaaa00000000","confirmed":\#(third),"chain":"\#(chain)",\#(part)}"#)
+    )
+    #expect(applied.changes == 3)
+    func row(_ id: String) async throws -> [SQLiteValue]? {
+      try await fixture.store.read {
+        try $0.rows("SELECT title, zone, rev FROM items WHERE id = \(id)").rows.first
+      }
+    }
+    #expect(try await row(plain) == [.text("Bread"), .text(IDs.list), .integer(1)])
+    #expect(try await row(edited) == [.text("Sugar"), .text(IDs.list), .integer(1)])
+    #expect(try await row(deleted) == nil)
+    #expect(
+      try await fixture.value("SELECT base FROM holdfast_edits WHERE id = '\(edited)'") == .text("Salt"))
+    #expect(
+      try await fixture.value("SELECT count(*) FROM holdfast_edits WHERE id = '\(deleted)' AND rev = 1")
+        != .integer(0))
+    #expect(
+      try await fixture.value("SELECT ack FROM holdfast_zones WHERE zone = '\(IDs.list)'")
+        == .text("0000000a.5"))
+  }
+
+  @Test("a zone of which something was sent that is not here begins again (I4)", arguments: [true, false])
+  func asSentMissing(isGone: Bool) async throws {
+    let fixture = try await downloaded()
+    let (id, set) = try await created("Bread", fixture)
+    if isGone {
+      try await fixture.store.writer.perform { local in
+        try local.whileApplying { try local.connection.run("DELETE FROM items WHERE id = ?", [.text(id)]) }
+      }
+    }
+    let part =
+      #""zones":[{"zone":"\#(IDs.list)","role":"owner","from":"0000000a.2","changes":[],"as_sent":[\#(isGone ? set : set + 7)],"#
+      + #""count":1,"to":"0000000a.3","more":false,"remaining":0}]"#
+    let applied = try await fixture.confirm(part)
+    #expect(applied.hasMore)
+    #expect(try await fixture.value("SELECT ack FROM holdfast_zones WHERE zone = '\(IDs.list)'") == .text(""))
+    #expect(try await fixture.store.waitingOperations() == 1)
+  }
+
   @Test("a page is not shown before its zone is whole, and is still there after a new start (I6, I4)")
   func pages() async throws {
     let fixture = try Fixture()
@@ -197,7 +263,7 @@ struct ApplyingTests {
         {"clock":"0193aaaa00000000","confirmed":\(last),"chain":"\(chain)",
         "zones":[{"zone":"\(IDs.other)","role":"owner","from":"0000000a.1","to":"0000000a.3","more":false,"changes":[\(gone)]}]}
         """))
-    #expect(try await fixture.value("SELECT count(*) FROM items WHERE id = '\(id)'") == .integer(0))
+    #expect(try await fixture.value("SELECT count(*) FROM items WHERE id = \(id)") == .integer(0))
     #expect(try await fixture.store.waitingOperations() == 0)
   }
 

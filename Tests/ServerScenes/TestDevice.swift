@@ -60,6 +60,8 @@ package final class TestDevice {
   package var unsentAcks: [SyncRequest.Ack] = []
   /// What it says of itself.
   package var client: ClientVersion?
+  /// Whether it takes records of its own as it sent them.
+  package var takesAsSent = false
   /// What the server gave it to show, of itself and of zones.
   package var proof = ""
   package var proofs: TextMap<String> = [:]
@@ -93,6 +95,7 @@ package final class TestDevice {
     body.lastServerClock = lastServerClock
     body.digest = digest
     body.client = client
+    body.takesAsSent = takesAsSent
     body.proof = proof
     body.claims = claims
     let sealed = sets.map { JSONValue.array($0.map(\.json)).bytes }

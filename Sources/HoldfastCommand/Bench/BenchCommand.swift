@@ -88,8 +88,9 @@ struct Bench: Sendable {
         add(try await creates(&bench, connections: 16, requests: 12000, floor: nil))
         add(try await creates(&bench, connections: 64, requests: 24000, floor: 1.5))
       case .bulk:
-        let people = try await Self.signUp(1, named: "bulk", at: server.url)
-        for result in try await bulk(server.port, schema, (people.tokens[0], people.users[0])) { add(result) }
+        let people = try await Self.signUp(2, named: "bulk", at: server.url)
+        let device = ServerBench(port: server.port, tokens: [people.tokens[1]], zones: [people.users[1]])
+        for result in try await bulk(server.port, schema, people.tokens[0], device) { add(result) }
       case .syncs:
         add(
           try quiet(bench, "up-to-date syncs, 64 connections", floor: 0.3) {
@@ -205,11 +206,11 @@ struct Bench: Sendable {
 
   /// Many records in one request.
   private func bulk(
-    _ port: UInt16, _ schema: SyncSchema, _ device: (token: String, user: String)
+    _ port: UInt16, _ schema: SyncSchema, _ token: String, _ device: ServerBench
   ) async throws -> [Measurement.Result] {
     var bench = BulkBench(
       port: port, sql: database.map { PgBench(url: $0, folder: folder) }, folder: folder, schema: schema,
-      device: device)
+      token: token, device: device)
     typealias Rates = [(rate: Double, limit: Double)]
     var (creates, sets, cascades): (Rates, Rates, Rates) = ([], [], [])
     for _ in 0..<runs {

@@ -16,15 +16,10 @@ struct BulkBench {
   let sql: PgBench?
   let folder: URL
   let schema: SyncSchema
+  /// Of who writes by REST.
   let token: String
-  /// The device whose change sets are sent.
-  private var device: ServerBench
-
-  /// - Parameter device: the token of a device, and its user.
-  init(port: UInt16, sql: PgBench?, folder: URL, schema: SyncSchema, device: (token: String, user: String)) {
-    (self.port, self.sql, self.folder, self.schema, token) = (port, sql, folder, schema, device.token)
-    self.device = ServerBench(port: port, tokens: [device.token], zones: [device.user])
-  }
+  /// The device whose change sets are sent, of another user: it must not have to download what is written by REST.
+  var device: ServerBench
 
   /// Records of 200 bytes per second, by requests of 1,000 creates each on one connection; and for the database alone.
   func creates(requests: Int) async throws -> (rate: Double, limit: Double) {

@@ -32,6 +32,7 @@ struct DeltaBench {
       (body.first, body.chain, body.acknowledgedRefusals) = (next, chain, answers)
       if !reached.isEmpty { body.acks = [.init(zone: user, token: reached)] }
       body.digest = Self.digest(body.acks)
+      body.takesAsSent = true
       return request(body, sealed: [set])
     }
     guard result.errors == 0 else { throw BenchError(text: "\(result.errors) change sets failed") }

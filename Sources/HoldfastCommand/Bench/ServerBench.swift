@@ -215,6 +215,8 @@ struct ServerBench {
   }
 
   private func request(_ connection: Int, _ request: SyncRequest, sealed: [[UInt8]]) -> [UInt8] {
+    var request = request
+    request.takesAsSent = true
     let body = request.body(sealed: sealed)
     let head = """
       POST /v1/sync HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\

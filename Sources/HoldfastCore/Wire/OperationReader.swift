@@ -44,22 +44,28 @@ package struct OperationReader: Sendable {
       throw Problem(.invalidOperation, "at must be 16 hex digits.")
     }
     guard fields.rev >= 0 else { throw Problem(.invalidOperation, "rev must not be negative.") }
-    let (settings, zone) = try settings(fields, kind: kind, table: schema.tables[table])
+    let (settings, zone, isPartial) = try settings(fields, kind: kind, table: schema.tables[table])
     try schema.tables[table].checkWritable(settings)
     return RecordOperation(
-      kind: kind, table: table, id: id, rev: fields.rev, stamp: stamp, settings: settings, zone: zone)
+      kind: kind, table: table, id: id, rev: fields.rev, stamp: stamp, settings: settings, zone: zone,
+      isPartial: isPartial)
   }
 
   private func settings(
     _ fields: Fields, kind: RecordOperation.Kind, table: TableSchema
-  ) throws -> ([RecordOperation.Setting], zone: String?) {
+  ) throws -> ([RecordOperation.Setting], zone: String?, isPartial: Bool) {
     var zone: String?
+    var isPartial = false
     var values: [Value?] = Array(repeating: nil, count: table.columns.count)
     var bases = values
     if let columns = fields.columns {
       values = try table.values(in: columns) { key, reader in
         // An app with another schema sends null for each column without a value in a new record.
-        if kind == .create, try reader.peekKind() == .null { return table.index(called: key) == nil }
+        if kind == .create, try reader.peekKind() == .null {
+          if table.index(called: key) != nil { return false }
+          isPartial = true
+          return true
+        }
         guard table.zone == .explicit, key == "zone", try reader.peekKind() == .string else { return false }
         zone = try reader.readString()
         return true
@@ -92,7 +98,7 @@ package struct OperationReader: Sendable {
     let settings = values.indices.compactMap { index in
       values[index].map { RecordOperation.Setting(column: index, value: $0, base: bases[index]) }
     }
-    return (settings, zone)
+    return (settings, zone, isPartial)
   }
 }
 

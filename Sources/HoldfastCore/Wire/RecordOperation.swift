@@ -41,6 +41,8 @@ public struct RecordOperation: Sendable {
   package let settings: [Setting]
   /// The zone of a create in a table with explicit zones.
   package let zone: String?
+  /// Whether a create named columns, without a value, that the schema does not have.
+  package let isPartial: Bool
   /// Whether a create restores a deleted record even if its author knew of the deletion. Devices never set it.
   package let isExplicitRestore: Bool
   /// Whether the id is new and random, so that no record can have it. Devices never set it.
@@ -49,7 +51,7 @@ public struct RecordOperation: Sendable {
   /// Creates an operation.
   package init(
     kind: Kind, table: Int, id: String, rev: Int64, stamp: Stamp, settings: [Setting], zone: String? = nil,
-    isExplicitRestore: Bool = false, hasNewID: Bool = false
+    isPartial: Bool = false, isExplicitRestore: Bool = false, hasNewID: Bool = false
   ) {
     self.kind = kind
     self.table = table
@@ -58,6 +60,7 @@ public struct RecordOperation: Sendable {
     self.stamp = stamp
     self.settings = settings
     self.zone = zone
+    self.isPartial = isPartial
     self.isExplicitRestore = isExplicitRestore
     self.hasNewID = hasNewID
   }

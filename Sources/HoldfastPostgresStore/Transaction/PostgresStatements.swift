@@ -66,6 +66,21 @@ package struct PostgresStatements {
     SELECT w.zone, w.name, m.role FROM wanted w
     LEFT JOIN holdfast.access m ON m.zone = w.zone AND m."user" = w.name
     """
+  /// Locks tables against other triggers, rules and column types until the end of the transaction; not against writers.
+  static func keepFromChanging(_ relations: [String]) -> PostgresStatement {
+    PostgresStatement("LOCK TABLE \(relations.joined(separator: ", ")) IN ROW EXCLUSIVE MODE")
+  }
+
+  /// Whether tables keep each value as it is written: they have no trigger of a team, no rule, no part, and only types that are exact.
+  static let findVerbatim: PostgresStatement = """
+    SELECT NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = ANY (c.ids) AND NOT t.tgisinternal
+        AND t.tgname NOT LIKE 'holdfast\\_%' AND t.tgenabled <> 'D')
+      AND NOT EXISTS (SELECT FROM pg_class p WHERE p.oid = ANY (c.ids) AND (p.relkind <> 'r' OR p.relhassubclass))
+      AND NOT EXISTS (SELECT FROM pg_rewrite r WHERE r.ev_class = ANY (c.ids))
+      AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = ANY (c.ids) AND a.attnum > 0 AND NOT a.attisdropped
+        AND (a.attgenerated <> '' OR a.atttypid <> ALL ('{text,bigint,float8,bool,json}'::regtype[]::oid[])))
+    FROM (SELECT array_agg(to_regclass(n)::oid) AS ids FROM unnest($1::text[]) n) c
+    """
   static let findNames: PostgresStatement =
     "SELECT id, name FROM holdfast.accounts WHERE id = ANY ($1) AND erasure = 0"
   /// In schema order.

@@ -50,13 +50,16 @@ extension PostgresStore {
     }
   }
 
+  /// From how many written records on it is asked whether the tables keep them as they are written.
+  private static let manyRecords = 64
+
   /// Begins the transaction, locks and reads, in one round trip.
   package func fetch(_ footprints: [Footprint]) throws(PostgresError) -> Fetched {
     let joined = JoinedFootprint(footprints)
     var locked: [(table: Int, number: Int)] = []
     var found: [(table: Int, number: Int)] = []
     var (devices, refusals, acks, zones, there, roles, names) = (-1, -1, -1, -1, -1, -1, -1)
-    var (configured, history) = (-1, -1)
+    var (configured, history, verbatim) = (-1, -1, -1)
     var requests: PostgresRequests.Asked?
     let answers = try connection.pipeline { pipe in
       pipe.send(PostgresStatements.begin)
@@ -76,6 +79,11 @@ extension PostgresStore {
         parameters.append(array: ids.filter { layout.relations[table].takes($0) })
         locked.append((table, pipe.send(statements.records[table].lock, parameters)))
       }
+      if joined.written.values.reduce(0, { $0 + $1.count }) >= Self.manyRecords {
+        let relations = joined.written.keys.map { layout.relations[$0].name }.sorted()
+        pipe.send(PostgresStatements.keepFromChanging(relations))
+        verbatim = pipe.send(PostgresStatements.findVerbatim, PostgresParameters(array: relations))
+      }
       guard !joined.zones.isEmpty || !joined.wanted.isEmpty else { return }
       var keys = PostgresParameters()
       keys.append(array: joined.zones)
@@ -93,6 +101,7 @@ extension PostgresStore {
       }
     }
     transaction = answers[configured].int64(0, 0)
+    isVerbatim = verbatim >= 0 && answers[verbatim].bool(0, 0)
     try learn(history: answers[history])
     var fetched = Fetched()
     for device in joined.devices { fetched.devices[device] = .some(nil) }

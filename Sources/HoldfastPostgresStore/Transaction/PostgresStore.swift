@@ -29,7 +29,7 @@ package final class PostgresStore: StoreWriter {
   private(set) lazy var accountTable = PostgresAccounts(self)
   package var accounts: any AccountTable { accountTable }
   package let isAlone = false
-  package let isVerbatim = false
+  package internal(set) var isVerbatim = false
   package private(set) var history: History
   private let known: KnownHistory
   package var prover: Prover { known.prover }

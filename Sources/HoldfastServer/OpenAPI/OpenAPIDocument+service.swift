@@ -61,7 +61,7 @@ extension OpenAPIDocument {
         .init("complete", ["type": "boolean"]), .init("last_server_clock", fingerprint),
         .init("digest", fingerprint),
         .init("first", number),
-        .init("chain", fingerprint), .init("schema_version", number),
+        .init("chain", fingerprint), .init("schema_version", number), .init("as_sent", ["type": "boolean"]),
         .init("change_sets", OpenAPISchema.list(OpenAPISchema.list(Self.anything, atLeast: 1), atMost: 1000)),
       ], required: ["protocol"], isOpen: true)
     return OpenAPIOperation(

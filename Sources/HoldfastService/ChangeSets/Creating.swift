@@ -59,7 +59,8 @@ struct Creating: ChangeSetPart {
       stamps: run.text(of: creation), values: values)
     try RecordWriting(run: run).insert(record)
     try ConflictLog(run: run).log(lost, of: record.id, table: record.table, zone: zone)
-    if isNew, lost.isEmpty, table.zone != .explicit { run.noteCreated(record) }
+    // A column that is missing here may have a default on the device.
+    if isNew, lost.isEmpty, table.zone != .explicit, !operation.isPartial { run.noteCreated(record) }
     if table.zone == .explicit {
       Trace.took(.joined)
       if let group = values[stores.memberColumns.group].text {
