@@ -92,7 +92,8 @@ import Testing
     #expect(alice.all("items").contains { $0["title"] == "Cheese" && $0["tag_id"] == .null })
   }
 
-  @Test("a column that the server does not have is on the device what its app says, so the records are sent (I7)")
+  @Test(
+    "a column that the server does not have is on the device what its app says, so the records are sent (I7)")
   func unknownColumn() throws {
     #expect(try part(alice.sync(items(many) + [item("Tea", [.init("unknown", .null)])])).asSent == [])
   }

@@ -97,7 +97,8 @@ struct Outbox {
   func created(inSets sets: [Int64]) throws -> [Int64: [CreatedRecord]] {
     var created: [Int64: [CreatedRecord]] = [:]
     for first in sets {
-      let body = try connection.value("SELECT body FROM holdfast_outbox WHERE first = ?", [.integer(first)])?.blob
+      let body = try connection.value("SELECT body FROM holdfast_outbox WHERE first = ?", [.integer(first)])?
+        .blob
       created[first] = try body.map(records)
     }
     return created

@@ -237,7 +237,8 @@ package struct SyncAnswers {
 
   /// Writes a zone's part, with as many changes as fit.
   private func writePart(
-    _ zone: ZoneProgress, asSent: [CreatedSet] = [], to writer: inout JSONWriter, limit: Int, count: Int64 = .max
+    _ zone: ZoneProgress, asSent: [CreatedSet] = [], to writer: inout JSONWriter, limit: Int,
+    count: Int64 = .max
   ) throws -> PartEnd {
     writer.beginObject()
     writer.key("zone")
