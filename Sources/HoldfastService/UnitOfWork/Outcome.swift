@@ -6,6 +6,8 @@ package enum Outcome: Sendable, Equatable {
   /// The recovered items that were refused; nil if no item was processed.
   case synced(refusedRecoveries: [RefusedRecovery]?)
   case session(NewSession)
+  /// The token of the device whose ticket was taken.
+  case ticket(TokenHash)
   /// The sender's membership of a zone, and whether this command created it.
   case membership(Membership, isNew: Bool)
   /// The answer to a REST request, and whether it repeats an earlier answer.

@@ -21,6 +21,21 @@ struct EventNodeTests {
     }
   }
 
+  @Test("a ticket of one node opens one stream, on whatever node (I10)")
+  func ticket() async throws {
+    let cluster = try Cluster(2)
+    let ann = try await cluster.signUp("ann", on: "phone", through: cluster.way(to: 0))
+    let answer = try await cluster.way(to: 0).send(
+      TransportRequest(method: "POST", path: "/v1/events/tickets", token: ann.token))
+    let ticket = try #require(JSONValue(parsing: answer.body)["ticket"]?.stringValue)
+    let stream = try StreamClient(cluster.nodes[1].address, ticket: ticket)
+    for node in cluster.nodes {
+      #expect(throws: StoreError.self) { try StreamClient(node.address, ticket: ticket) }
+    }
+    try await ann.engine.signOut()
+    stream.waitForEnd()
+  }
+
   @Test("when the connection that listens is lost the streams end, and what was missed is pulled (I4, I7)")
   func interrupted() async throws {
     let cluster = try Cluster(2)
