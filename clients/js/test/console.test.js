@@ -1,6 +1,7 @@
 // The operators' console in a real browser.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -155,4 +156,58 @@ test("an operator with a token of their own signs a device out, after typing it,
   await tab.run((id) => { location.hash = `#/devices/${id}`; }, id);
   await tab.until(title, "Device first");
   assert.deepEqual(await tab.run(() => [...document.querySelectorAll("#view button")].map((button) => button.textContent)), []);
+});
+
+test("charts of other nodes show the last hour by minutes and the last month by six hours, each gap as a gap", async (t) => {
+  const path = folder(t);
+  writeFileSync(join(path, "token"), token);
+  const server = await Server.start(t, { data: path, more: ["--console", join(path, "token"), "--node", "one"] });
+  await server.kill();
+  // Two stretches of each, of one request a second; the second one has a queue.
+  const rows = [];
+  for (const [node, span, step] of [["two", 60, 60], ["three", 3600, 21600]]) {
+    const base = Math.floor(Date.now() / 1000 / step) * step;
+    for (const [from, to, queue] of [[40, 20, 0], [10, 0, 7]]) {
+      for (let at = base - from * step; at < base - to * step; at += span) {
+        rows.push(`('${node}', ${span}, ${at}, '${JSON.stringify({ ok: span, request_seconds: span / 100, conflicts: 1, queue })}')`);
+      }
+    }
+  }
+  execFileSync("sqlite3", [join(path, "holdfast.db"), `INSERT INTO holdfast_samples VALUES ${rows.join(", ")}`]);
+  await server.start();
+  const browser = await Browser.start(t, folder(t));
+  const tab = await browser.open(`${server.address}/console/#/charts`);
+  await signIn(tab, token);
+  await tab.until(title, "Charts");
+  const choose = async (text) => {
+    await tab.run((text) => [...document.querySelectorAll(".choices a")].find((link) => link.textContent === text).click(), text);
+    await tab.until((text) => [...document.querySelectorAll(".choices a[aria-current]")].some((link) => link.textContent === text) && document.querySelector("#status").textContent === "", text);
+  };
+  const shown = (name) => tab.run((name) => {
+    const panel = [...document.querySelectorAll(".panel")].find((panel) => panel.querySelector("h2").textContent === name);
+    const drawing = panel.querySelector("svg.chart");
+    const rows = [...panel.querySelectorAll("tbody tr")].map((row) => [...row.cells].map((cell) => cell.textContent));
+    const points = [...drawing.querySelectorAll("polyline.series-0")].map((line) => line.getAttribute("points").split(" ").map((point) => point.split(",").map(Number)));
+    const levels = new Set(points.flat().map(([, y]) => y));
+    return {
+      lengths: points.map(({ length }) => length), levels: levels.size, dots: drawing.querySelectorAll(".dot").length, count: rows.length, newest: rows[0].slice(1),
+      axis: [...drawing.querySelectorAll("text")].slice(0, 3).map((text) => text.textContent), label: drawing.getAttribute("aria-label"), time: rows[0][0],
+      isInside: points.flat().every(([x, y]) => x >= 0 && x <= 640 && y >= 0 && y <= 190),
+    };
+  }, name);
+  for (const [node, period, conflicts, point, time] of [["two", "Last hour", "1", "1 minute", /^\d\d:\d\d:00$/], ["three", "Last 31 days", "6", "6 hours", /^\d{4}-\d\d-\d\d \d\d:00$/]]) {
+    await choose(node);
+    await choose(period);
+    const requests = await shown("Requests a second, by status");
+    assert.deepEqual({ ...requests, label: undefined, time: undefined }, {
+      lengths: [20, 10], levels: 1, dots: 0, count: 30, newest: ["1", "0", "0", "0"], axis: ["0", "0.50", "1"], isInside: true, label: undefined, time: undefined,
+    }, period);
+    assert.match(requests.time, time);
+    assert.match(requests.label, /^Requests a second, by status, .* to .* UTC; greatest value 1\. The table below has the figures\.$/);
+    const queue = await shown("Waiting jobs of all queues");
+    assert.deepEqual([queue.newest, queue.axis, queue.levels], [["7"], ["0", "5", "10"], 2]);
+    assert.deepEqual((await shown("Conflicts and refused change sets")).newest, [conflicts, "0"]);
+    assert.deepEqual((await shown("Time of a request")).newest[0], "10 ms");
+    assert.match(await tab.run(() => document.querySelector("#view").textContent), new RegExp(`Figures of the node ${node}; a point is ${point}\\.`));
+  }
 });
