@@ -32,7 +32,9 @@ struct Authentication {
   }
 
   func takesToken(_ request: HTTPRequest, at address: Address) -> Bool {
-    if request.method == "OPTIONS" || address.isImmediate || address == .events && EventRoutes.hasTicket(request) {
+    if request.method == "OPTIONS" || address.isImmediate
+      || address == .events && EventRoutes.hasTicket(request)
+    {
       return false
     }
     return request.method != "POST" || ![.accounts, .sessions, .invitationLook].contains(address)

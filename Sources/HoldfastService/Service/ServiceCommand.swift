@@ -78,7 +78,8 @@ extension ServiceCommand {
       .erase(let key, _), .invite(let key, _, _), .revokeInvitation(let key, _, _), .accept(let key, _),
       .membership(let key, _):
       key
-    case .takeTicket, .signUp, .signIn, .signInByProvider, .keepResult, .notified, .purge, .keepSamples, .keepTime,
+    case .takeTicket, .signUp, .signIn, .signInByProvider, .keepResult, .notified, .purge, .keepSamples,
+      .keepTime,
       .probe:
       nil
     }
@@ -100,7 +101,8 @@ extension ServiceCommand {
     case .purge(.departure(let user, let zone), _): Footprint(user: user, zones: [zone])
     case .purge(.erasedRecords(let user, let zone, let records), _):
       Footprint(user: user, records: records, zones: [zone])
-    case .copyDevice, .signOut, .setPushToken, .makeTicket, .takeTicket, .revoke, .revokeOthers, .changePassword, .erase, .signUp,
+    case .copyDevice, .signOut, .setPushToken, .makeTicket, .takeTicket, .revoke, .revokeOthers,
+      .changePassword, .erase, .signUp,
       .signIn,
       .signInByProvider,
       .accept, .keepResult, .notified, .purge, .keepSamples, .keepTime,

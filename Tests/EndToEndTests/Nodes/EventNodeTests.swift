@@ -21,7 +21,7 @@ struct EventNodeTests {
     }
   }
 
-  @Test("a ticket of one node opens one stream, on whatever node (I10)")
+  @Test("a ticket of one node opens one stream, on whatever node, and is in no log (I10)")
   func ticket() async throws {
     let cluster = try Cluster(2)
     let ann = try await cluster.signUp("ann", on: "phone", through: cluster.way(to: 0))
@@ -34,6 +34,17 @@ struct EventNodeTests {
     }
     try await ann.engine.signOut()
     stream.waitForEnd()
+    let logs = try FileManager.default.contentsOfDirectory(
+      at: cluster.folder, includingPropertiesForKeys: nil
+    )
+    .filter { $0.pathExtension == "log" }
+    #expect(logs.count == 2)
+    for log in logs {
+      var text = ""
+      // The log is written behind the answers.
+      while !text.contains("token-invalid") { text = try String(contentsOf: log, encoding: .utf8) }
+      #expect(text.contains("/v1/events") && !text.contains(ticket))
+    }
   }
 
   @Test("when the connection that listens is lost the streams end, and what was missed is pulled (I4, I7)")
