@@ -90,10 +90,13 @@ import Testing
     #expect(Set(written) == [["bob", "other"], ["ada", "one"]])
   }
 
-  @Test("a node that restarts with another file ends the sessions of who lost the line, or has another token (I10)")
+  @Test(
+    "a node that restarts with another file ends the sessions of who lost the line, or has another token (I10)"
+  )
   func changedFile() throws {
     let (bob, carol) = (String(repeating: "b", count: 32), String(repeating: "c", count: 32))
-    let before = try ConsoleScene(operators: "ada \(ConsoleScene.actor)\nbob \(bob)\ncarol \(carol)\n", on: server)
+    let before = try ConsoleScene(
+      operators: "ada \(ConsoleScene.actor)\nbob \(bob)\ncarol \(carol)\n", on: server)
     let cookies = try [ConsoleScene.actor, bob, carol].map { try before.signIn($0) }
     let after = try ConsoleScene(operators: "bob \(bob)2\ncarol \(carol)\n", on: server)
     let statuses = try cookies.map { cookie in
