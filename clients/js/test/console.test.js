@@ -103,6 +103,25 @@ test("what users write is text in the console, and never markup (I10)", async (t
   assert.equal(await tab.run(() => globalThis.broken === undefined), true);
 });
 
+test("the page of the console runs no script that is not a file of its server, and talks to no other (I10)", async (t) => {
+  const { tab } = await start(t);
+  await signIn(tab, token);
+  await tab.until(title, "Server");
+  await tab.run(() => {
+    globalThis.violations = [];
+    addEventListener("securitypolicyviolation", ({ effectiveDirective }) => violations.push(effectiveDirective));
+    for (const properties of [{ textContent: "globalThis.broken = 1" }, { src: "data:text/javascript,globalThis.broken=1" }, { src: "https://example.invalid/x.js" }]) {
+      document.body.append(Object.assign(document.createElement("script"), properties));
+    }
+    document.body.insertAdjacentHTML("beforeend", "<img src=x onerror='globalThis.broken = 1'><p style='color: red'></p><iframe src='https://example.invalid/'></iframe>");
+    fetch("https://example.invalid/").catch(() => {});
+  });
+  await tab.until(() => violations.length === 7);
+  assert.deepEqual(await tab.run(() => violations.sort()),
+    ["connect-src", "frame-src", "script-src-attr", "script-src-elem", "script-src-elem", "script-src-elem", "style-src-attr"]);
+  assert.equal(await tab.run(() => globalThis.broken === undefined), true);
+});
+
 test("every control and table of the console has a name, and the title gets the focus", async (t) => {
   const { server, tab } = await start(t);
   const laptop = await Device.signUp("ada", { server });
