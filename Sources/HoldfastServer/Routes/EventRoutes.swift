@@ -12,7 +12,12 @@ struct EventRoutes {
     guard let ticket = Self.ticket(of: request) else {
       return .events(try follower(request), lastEventID: lastEventID)
     }
-    return .first(.takeTicket(TokenHash(of: ticket))) { [self] result in
+    let hash = TokenHash(of: ticket)
+    // A wrong one, of somebody without an account, costs the writer nothing.
+    guard try api.read({ try $0.store.hasTicket(hash, at: api.environment.now()) }) else {
+      throw Accounts.wrongTicket
+    }
+    return .first(.takeTicket(hash)) { [self] result in
       do {
         guard case .ticket(let token) = try result.get() else { throw Problem(.internalError) }
         return try api.look(LookUp(token, .none), request) {
