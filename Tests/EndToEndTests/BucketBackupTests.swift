@@ -127,6 +127,20 @@ struct BucketBackupTests {
     }
   }
 
+  @Test("without a folder for temporary files nothing is sent, and the error says what to do")
+  func noFolder() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try FileManager.default.removeItem(at: scratch)
+    let environment = [
+      "AWS_ACCESS_KEY_ID": "KEY", "AWS_SECRET_ACCESS_KEY": "SECRET", "HOLDFAST_S3_ENDPOINT": store.address,
+      "HOLDFAST_DATA": folder.appendingPathComponent("data").path, "TMPDIR": scratch.path,
+    ]
+    let run = try Programs.run("holdfast", ["backup", "--to", place], environment: environment)
+    #expect(run.status == 1)
+    #expect(run.errors.contains("so set TMPDIR to another folder: No such file"), "\(run.errors)")
+    #expect(store.requests.isEmpty)
+  }
+
   @Test("a listing that is none, or has no end, removes nothing")
   func listings() throws {
     defer { try? FileManager.default.removeItem(at: folder) }

@@ -54,20 +54,20 @@ struct EventTicketTests {
     let ticket = try ticket(alice.token)
     try server.reopen()
     #expect(try open(ticket) == "200")
-    #expect(try open(ticket, stream: 2) == "401 token-invalid")
+    #expect(try open(ticket, stream: 2) == "401 ticket-invalid")
     try server.reopen()
-    #expect(try open(ticket, stream: 3) == "401 token-invalid")
+    #expect(try open(ticket, stream: 3) == "401 ticket-invalid")
   }
 
   @Test("a ticket is good for 60 seconds, and a device has one: another one replaces it (I11)")
   func expires() throws {
     let late = try ticket(alice.token)
     server.world.advance(60_000)
-    #expect(try open(late) == "401 token-invalid")
+    #expect(try open(late) == "401 ticket-invalid")
     let replaced = try ticket(alice.token)
     let last = try ticket(alice.token)
     server.world.advance(59_999)
-    #expect(try open(replaced) == "401 token-invalid")
+    #expect(try open(replaced) == "401 ticket-invalid")
     #expect(try open(last) == "200")
   }
 
@@ -76,20 +76,20 @@ struct EventTicketTests {
     let phone = try server.signIn("alice")
     let ofPhone = try ticket(phone.token)
     #expect(try server.send("DELETE", "/v1/sessions/current", token: phone.token).status == 204)
-    #expect(try open(ofPhone) == "401 token-invalid")
+    #expect(try open(ofPhone) == "401 ticket-invalid")
     let tablet = try server.signIn("alice")
     let ofTablet = try ticket(tablet.token)
     #expect(try server.send("DELETE", "/v1/devices/\(tablet.id)", token: alice.token).status == 204)
-    #expect(try open(ofTablet) == "401 token-invalid")
+    #expect(try open(ofTablet) == "401 ticket-invalid")
     let watch = try server.signIn("alice")
     let ofWatch = try ticket(watch.token)
     _ = try server.signIn("alice", device: watch.id)
-    #expect(try open(ofWatch) == "401 token-invalid")
+    #expect(try open(ofWatch) == "401 ticket-invalid")
     let mine = try ticket(alice.token)
     #expect(
       try server.send("DELETE", "/v1/account", ["password": "correct horse"], token: alice.token).status < 300
     )
-    #expect(try open(mine) == "401 token-invalid")
+    #expect(try open(mine) == "401 ticket-invalid")
   }
 
   @Test("a stream that a ticket opened ends with the session (I10)")
@@ -107,7 +107,7 @@ struct EventTicketTests {
       #expect(try server.send(method, path, token: ticket).code == "token-invalid")
       #expect(try server.send(method, "\(path)?ticket=\(ticket)").code == "token-missing")
     }
-    #expect(try open(alice.token) == "401 token-invalid")
+    #expect(try open(alice.token) == "401 ticket-invalid")
     #expect(try open(ticket) == "200")
   }
 
@@ -118,7 +118,7 @@ struct EventTicketTests {
     // By reading alone: anybody may send one.
     let step = try #require(server.inline).api.handle(HTTPRequest(target: "/v1/events?ticket=\(text)"))
     if case .answer = step {} else { Issue.record("It costs the writer something.") }
-    #expect(try open(text) == (text == "%ff" ? "401 token-missing" : "401 token-invalid"))
+    #expect(try open(text) == (text == "%ff" ? "401 token-missing" : "401 ticket-invalid"))
     #expect(server.failures.lines.withLock { $0 }.isEmpty)
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import HoldfastCore
 import HoldfastServer
 import HoldfastService
@@ -48,8 +49,9 @@ struct S3Backups: BackupStore {
   private static func withTemporaryFile<Result>(_ body: (String) throws -> Result) throws -> Result {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
       "holdfast-backup-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(
-      at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    guard mkdir(folder.path, 0o700) == 0 else {
+      throw FileError(folder.path, "made, so set TMPDIR to another folder")
+    }
     defer { try? FileManager.default.removeItem(at: folder) }
     return try body(folder.appendingPathComponent("backup").path)
   }

@@ -15,7 +15,7 @@ struct EventRoutes {
     let hash = TokenHash(of: ticket)
     // A wrong one, of somebody without an account, costs the writer nothing.
     guard try api.read({ try $0.store.hasTicket(hash, at: api.environment.now()) }) else {
-      throw Accounts.wrongTicket
+      throw Problem(.ticketInvalid)
     }
     return .first(.takeTicket(hash)) { [self] result in
       do {

@@ -119,8 +119,6 @@ package struct Accounts {
 
   /// How long a ticket is valid.
   package static let ticketLifetime = Duration.seconds(60)
-  package static let wrongTicket = Problem(
-    .tokenInvalid, "The ticket was used, has expired, or its session has ended. Ask for another one.")
 
   /// Stores the sender's ticket, which replaces an earlier one: a device has one event stream.
   func makeTicket(_ ticket: TokenHash, by key: DeviceKey) throws {
@@ -132,10 +130,10 @@ package struct Accounts {
   /// Spends a ticket.
   ///
   /// - Returns: the token of its device.
-  /// - Throws: `Problem.tokenInvalid` if it was spent or replaced, has expired, or its session has ended.
+  /// - Throws: `Problem.ticketInvalid` if it was spent or replaced, has expired, or its session has ended.
   func takeTicket(_ ticket: TokenHash) throws -> TokenHash {
     guard let token = try work.store.devices.takeTicket(ticket, at: work.environment.now()) else {
-      throw Self.wrongTicket
+      throw Problem(.ticketInvalid)
     }
     return token
   }

@@ -42,7 +42,7 @@ struct EventNodeTests {
     for log in logs {
       var text = ""
       // The log is written behind the answers.
-      while !text.contains("token-invalid") { text = try String(contentsOf: log, encoding: .utf8) }
+      while !text.contains("ticket-invalid") { text = try String(contentsOf: log, encoding: .utf8) }
       #expect(text.contains("/v1/events") && !text.contains(ticket))
     }
   }
