@@ -63,6 +63,28 @@ import Testing
     }
   }
 
+  @Test("each way to be known that the document names is one that the server takes (I10)")
+  func schemes() throws {
+    let alice = try server.signUp("alice")
+    let schemes = try #require(document["components"]?["securitySchemes"])
+    #expect(schemes.members?.map(\.name) == ["session", "cookie", "ticket"])
+    #expect(document["security"] == [["session": []], ["cookie": []]])
+    #expect(schemes["session"]?["scheme"] == "bearer")
+    #expect(try server.send("GET", "/v1/zones", token: alice.token).status == 200)
+    let cookie = try #require(schemes["cookie"]?["name"]?.stringValue)
+    var request = TestServer.request("GET", "/v1/zones", [], token: nil)
+    request.headers.append(name: "Cookie", value: "\(cookie)=\(alice.token)")
+    #expect(try server.respond(to: request).status == 401)
+    request.headers.append(name: "Holdfast-Session", value: "cookie")
+    #expect(try server.respond(to: request).status == 200)
+    let made = try server.send("POST", "/v1/events/tickets", token: alice.token).body
+    let query = "\(schemes["ticket"]?["name"]?.stringValue ?? "")=\(made["ticket"]?.stringValue ?? "")"
+    let events = document["paths"]?["/v1/events"]?["get"]?["security"]
+    #expect(events == [["session": []], ["cookie": []], ["ticket": []]])
+    let opened = try #require(server.inline).open(HTTPRequest(target: "/v1/events?\(query)"), stream: 1)
+    #expect(throws: Never.self) { try opened.get() }
+  }
+
   @Test("every reference of the document leads somewhere, and every operation has an id of its own")
   func references() throws {
     var ids: TextSet = []

@@ -30,7 +30,7 @@ public struct OpenAPIDocument: Sendable {
             "description": "The token of a session: POST /v1/accounts or /v1/sessions.",
           ],
           "cookie": [
-            "type": "apiKey", "in": "cookie", "name": .string(SessionCookie.name),
+            "type": "apiKey", "in": "cookie", "name": "holdfast_session",
             "description":
               "The same token in a cookie, for pages of the server's own origin. Each request also sends the field Holdfast-Session: cookie.",
           ],
