@@ -1,6 +1,7 @@
 // The client in a real browser.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { test } from "node:test";
 import { Browser } from "./chromium.js";
@@ -94,6 +95,32 @@ test("an EventSource opens a stream by a ticket, with a bearer token and with a 
     await follow(`/v1/events?ticket=${ticket}`);
     await tab.until(isRefused);
     assert.equal(await tab.run(() => heard.hello), 0);
+  }
+});
+
+test("the example of WEB.md follows zones by an EventSource, also when the server was away", async (t) => {
+  const example = /```js\n(async function follow[^]*?)```/.exec(readFileSync(new URL("../../../docs/WEB.md", import.meta.url), "utf8"))[1];
+  const { server, browser } = await start(t);
+  const tab = await browser.open(`${server.address}/`);
+  const phone = await Device.signUp("ada", { server });
+  const list = await phone.makeList("Groceries");
+  await phone.sync();
+  await tab.run(`async (password) => {
+    ${example}
+    globalThis.heard = [];
+    const body = JSON.stringify({ name: "ada", password, device: { name: "board" } });
+    const answer = await fetch("/v1/sessions", { method: "POST", body, headers: { "Content-Type": "application/json" } });
+    follow((await answer.json()).token, (zones) => heard.push(zones));
+  }`, password);
+  for (const title of ["Food", "Hardware"]) {
+    await tab.until(() => heard.some((zones) => zones.length === 0));
+    await tab.run(() => heard.splice(0));
+    await phone.write((db) => db.update("lists", list, { title }));
+    await phone.sync();
+    await tab.until((list) => heard.some((zones) => zones.includes(list)), list);
+    await tab.run(() => heard.splice(0));
+    await server.kill();
+    await server.start();
   }
 });
 
