@@ -18,7 +18,7 @@ async function start(t) {
   writeFileSync(join(path, "actors"), `ada ${actor}\n`);
   const server = await Server.start(t, { more: ["--console", join(path, "token"), "--console-actions", join(path, "actors"), "--node", "one"] });
   const browser = await Browser.start(t, folder(t));
-  return { server, tab: await browser.open(`${server.address}/console/`) };
+  return { path, server, tab: await browser.open(`${server.address}/console/`) };
 }
 
 async function signIn(tab, text) {
@@ -175,6 +175,24 @@ test("an operator with a token of their own signs a device out, after typing it,
   await tab.run((id) => { location.hash = `#/devices/${id}`; }, id);
   await tab.until(title, "Device first");
   assert.deepEqual(await tab.run(() => [...document.querySelectorAll("#view button")].map((button) => button.textContent)), []);
+});
+
+test("an operator whose line is taken out of the file is signed out by the restart, and gets no further (I10)", async (t) => {
+  const { path, server, tab } = await start(t);
+  await signIn(tab, actor);
+  await tab.until(title, "Server");
+  assert.equal(await tab.run(() => document.querySelector("#right").textContent), "Acting as ada");
+  await server.kill();
+  writeFileSync(join(path, "actors"), "bob bob-has-a-token-of-32-bytes-or-more-too\n");
+  await server.start();
+  await tab.run(() => document.querySelector("#refresh").click());
+  await tab.until(() => /The session has ended/.test(document.querySelector("#status").textContent));
+  assert.equal(await tab.run(() => document.querySelector("#view").childElementCount), 0);
+  await signIn(tab, actor);
+  await tab.until(() => /not the console's token/.test(document.querySelector("#status").textContent));
+  await signIn(tab, token);
+  await tab.until(title, "Server");
+  assert.equal(await tab.run(() => document.querySelector("#right").textContent), "Read-only");
 });
 
 test("charts of other nodes show the last hour by minutes and the last month by six hours, each gap as a gap", async (t) => {
