@@ -45,7 +45,7 @@ package final class HTTPClient: Sendable {
   }
 
   /// Sends a request, and blocks this thread until its complete answer. The content of an answer with the status 200 is passed on as it
-  /// arrives; that of any other is in the result.
+  /// arrives; that of any other, of 1 MiB at most, is in the result.
   ///
   /// - Parameter receive: called on the client's thread, which waits for it. Returning false ends the request.
   /// - Throws: `HTTPClientError`.
@@ -98,8 +98,8 @@ package final class HTTPClient: Sendable {
         return true
       },
       content: { bytes in
-        if content.isPassed, let receive { return receive(bytes) }
-        return content.add(bytes)
+        guard let receive else { return content.add(bytes) }
+        return content.isPassed ? receive(bytes) : content.bytes.count < 1 << 20 && content.add(bytes)
       },
       end: { head, error in
         done(error.map { .failure($0) } ?? .success(HTTPClientAnswer(head: head, body: content.bytes)))

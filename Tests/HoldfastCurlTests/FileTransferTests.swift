@@ -64,6 +64,17 @@ import Testing
     #expect(received.withLock { $0 }.count == bytes.count)
   }
 
+  @Test("a refusal without an end is given up")
+  func endless() throws {
+    let head = [UInt8]("HTTP/1.1 500 No\r\n\r\n".utf8)
+    let server = try HostileServer([.endless(head, [UInt8](repeating: 1, count: 65_536))])
+    defer { server.stop() }
+    let client = HTTPClient(HTTPClientLimits(totalTimeout: nil, bodyLimit: .max))
+    #expect(throws: HTTPClientError.self) {
+      try client.download(HTTPClientRequest(url: server.url)) { _ in true }
+    }
+  }
+
   @Test("a receiver that takes no more ends the request, and so does an answer that is cut off")
   func ended() throws {
     let cut = HostileServer.Answer.bytes([UInt8]("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab".utf8))

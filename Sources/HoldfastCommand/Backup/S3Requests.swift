@@ -12,12 +12,15 @@ struct S3Requests {
   private static let pageLimit = 1000
 
   private let access: S3Access
-  private let client: HTTPClient
+  /// For objects, of any size.
+  private let objects = HTTPClient(limits(.max))
+  /// For listings and all that has a short answer.
+  private let client = HTTPClient(limits(16 << 20))
 
-  /// - Parameter silence: how long a store may neither send nor take anything.
-  init(_ access: S3Access, silence: Duration = .seconds(60)) {
-    self.access = access
-    client = HTTPClient(HTTPClientLimits(idleTimeout: silence, totalTimeout: nil, bodyLimit: .max))
+  init(_ access: S3Access) { self.access = access }
+
+  private static func limits(_ bodyLimit: Int) -> HTTPClientLimits {
+    HTTPClientLimits(idleTimeout: .seconds(60), totalTimeout: nil, bodyLimit: bodyLimit)
   }
 
   /// Sends a file.
@@ -36,7 +39,7 @@ struct S3Requests {
     let request = request("GET", place, name)
     let answer: HTTPClientAnswer
     do {
-      answer = try client.download(request) { bytes in
+      answer = try objects.download(request) { bytes in
         if writeAll(bytes, to: file) { return true }
         failure.withLock { $0 = errno }
         return false
