@@ -42,7 +42,7 @@ soak: setup ## an hour of kills, a full disk, a slow database and 5,000 idle str
 	HOLDFAST_BIN=$(abspath $(RELEASE_BIN)) MINUTES=$(or $(MINUTES),60) $(if $(STREAMS),STREAMS=$(STREAMS)) Scripts/soak.sh
 
 test: lint ## run all tests, on SQLite and on PostgreSQL; FILTER=NAME runs those with the name
-	@Scripts/setup.sh pgbouncer nginx haproxy nodejs chromium tmux
+	@Scripts/setup.sh pgbouncer nginx haproxy nodejs chromium tmux python3-venv
 	@Scripts/test.sh $(FILTER)
 
 vectors: setup ## write Tests/Vectors again, with which clients in other languages are tested
@@ -70,7 +70,7 @@ deb: setup ## make a Debian package of the server in .build
 	swift build -c release --static-swift-stdlib --scratch-path .build/static --product holdfast
 	Scripts/deb.sh .build/static/release/holdfast .build
 
-conformance: setup ## hold the REST interface against clients of others: Python, Varnish, schemathesis
+conformance: setup ## hold the REST interface against clients of others, and backups against a store of others
 	@Scripts/setup.sh python3-venv varnish gcc libc6-dev
 	swift build -c release --product holdfast
 	HOLDFAST_BIN=$(RELEASE_BIN) Scripts/conformance.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Holds the REST interface against clients of others: Python's HTTP client, Varnish as a cache, and schemathesis with the server's own OpenAPI
-# document; on SQLite and on PostgreSQL. HOLDFAST_BIN: where holdfast is. EXAMPLES, SEED: how many requests schemathesis makes up for each operation, and
+# document; on SQLite and on PostgreSQL. Holds the backups in a bucket against moto, which is a store in the manner of Amazon S3. HOLDFAST_BIN: where holdfast is. EXAMPLES, SEED: how many requests schemathesis makes up for each operation, and
 # from which seed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,7 +17,7 @@ finish() {
 trap finish EXIT
 
 python3 -m venv "$folder/python"
-"$folder/python/bin/pip" install --quiet schemathesis==4.32.5
+"$folder/python/bin/pip" install --quiet schemathesis==4.32.5 'moto[s3]==5.2.5' flask==3.1.3 flask-cors==6.0.5
 
 # Waits until a port takes connections, for a minute.
 await() {
@@ -55,3 +55,6 @@ check() {
 
 check sqlite --data "$folder/data"
 check postgres --database "$(Scripts/postgres.sh start "$folder/postgres")"
+
+echo "== backups in a bucket"
+"$folder/python/bin/python" Tests/Conformance/bucket.py "$bin/holdfast" "$folder/python/bin/moto_server" "$(free_port)" "$folder"

@@ -44,6 +44,19 @@ package final class HTTPClient: Sendable {
     return try arrival.wait().get()
   }
 
+  /// Sends a request, and blocks this thread until its complete answer. The content of an answer with the status 200 is passed on as it
+  /// arrives; that of any other, of 1 MiB at most, is in the result.
+  ///
+  /// - Parameter receive: called on the client's thread, which waits for it. Returning false ends the request.
+  /// - Throws: `HTTPClientError`.
+  package func download(
+    _ request: HTTPClientRequest, to receive: @escaping @Sendable ([UInt8]) -> Bool
+  ) throws(HTTPClientError) -> HTTPClientAnswer {
+    let arrival = Arrival()
+    start(request, TransferTicket(), passing: receive) { arrival.come($0) }
+    return try arrival.wait().get()
+  }
+
   /// Sends a request, and passes the content on as it arrives.
   ///
   /// The stream has no back pressure: if `pieceLimit` pieces are unread, it fails. Ending the iteration cancels the request.
@@ -75,11 +88,19 @@ package final class HTTPClient: Sendable {
 
   private func start(
     _ request: HTTPClientRequest, _ ticket: TransferTicket,
+    passing receive: (@Sendable ([UInt8]) -> Bool)? = nil,
     _ done: @escaping @Sendable (Result<HTTPClientAnswer, HTTPClientError>) -> Void
   ) {
     let content = Content()
     let receiver = Transfer.Receiver(
-      content: { content.add($0) },
+      head: { head in
+        content.isPassed = head.status == 200
+        return true
+      },
+      content: { bytes in
+        guard let receive else { return content.add(bytes) }
+        return content.isPassed ? receive(bytes) : content.bytes.count < 1 << 20 && content.add(bytes)
+      },
       end: { head, error in
         done(error.map { .failure($0) } ?? .success(HTTPClientAnswer(head: head, body: content.bytes)))
       })
@@ -100,6 +121,8 @@ package final class HTTPClient: Sendable {
 /// @unchecked Sendable: accessed only by the client's thread.
 private final class Content: @unchecked Sendable {
   private(set) var bytes: [UInt8] = []
+  /// Whether what arrives is passed on, if somebody receives it.
+  var isPassed = false
 
   func add(_ more: [UInt8]) -> Bool {
     bytes += more

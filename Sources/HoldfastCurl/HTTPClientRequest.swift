@@ -10,6 +10,10 @@ package struct HTTPClientRequest: Sendable {
   package var headers: [(name: String, value: String)]
   /// The content; nil for none.
   package var body: [UInt8]?
+  /// The path of a file that is the content, in place of `body`. It is read as it is sent.
+  package var file: String?
+  /// What signs the request; nil for nothing.
+  package var signer: HTTPClientSigner?
 
   /// Creates a request.
   package init(
@@ -19,6 +23,23 @@ package struct HTTPClientRequest: Sendable {
     self.url = url
     self.headers = headers
     self.body = body
+  }
+}
+
+/// Credentials of a store in the manner of Amazon S3, with which requests are signed.
+///
+/// Source: <https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-authenticating-requests.html>, by libcurl.
+package struct HTTPClientSigner: Sendable {
+  let region: String
+  let key: String
+  let secret: String
+
+  /// - Parameters:
+  ///   - region: such as `us-east-1`.
+  ///   - key: the id of the access key.
+  ///   - secret: the secret access key.
+  package init(region: String, key: String, secret: String) {
+    (self.region, self.key, self.secret) = (region, key, secret)
   }
 }
 

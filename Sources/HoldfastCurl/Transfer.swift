@@ -19,6 +19,8 @@ final class Transfer: @unchecked Sendable {
 
   let handle: UnsafeMutableRawPointer
   private var fields: UnsafeMutablePointer<curl_slist>?
+  /// The file to send, of which libcurl reads.
+  private var file: UnsafeMutablePointer<FILE>?
   private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
   private let receiver: Receiver
   private let limits: HTTPClientLimits
@@ -42,6 +44,8 @@ final class Transfer: @unchecked Sendable {
     errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     try setFields(request)
     try setContent(request)
+    try setFile(request)
+    sign(request)
     set(CURLOPT_CONNECTTIMEOUT_MS, Self.milliseconds(limits.connectTimeout))
     if let time = limits.totalTimeout { set(CURLOPT_TIMEOUT_MS, Self.milliseconds(time)) }
     if let time = limits.idleTimeout {
@@ -52,8 +56,8 @@ final class Transfer: @unchecked Sendable {
     set(CURLOPT_NOSIGNAL, 1)
     set(CURLOPT_FOLLOWLOCATION, 0)
     holdfast_curl_set_text(handle, CURLOPT_PROTOCOLS_STR, "http,https")
-    // All encodings that libcurl supports.
-    holdfast_curl_set_text(handle, CURLOPT_ACCEPT_ENCODING, "")
+    // All encodings that libcurl supports, but for a store, whose objects are to come as they are.
+    if request.signer == nil { holdfast_curl_set_text(handle, CURLOPT_ACCEPT_ENCODING, "") }
     if let authorities = getenv("SSL_CERT_FILE") {
       holdfast_curl_set_text(handle, CURLOPT_CAINFO, authorities)
     }
@@ -68,6 +72,7 @@ final class Transfer: @unchecked Sendable {
   deinit {
     curl_easy_cleanup(handle)
     curl_slist_free_all(fields)
+    if let file { fclose(file) }
     errorText.deallocate()
   }
 
@@ -77,8 +82,9 @@ final class Transfer: @unchecked Sendable {
   private func set(_ option: CURLoption, _ value: Int) { holdfast_curl_set_long(handle, option, value) }
 
   private func setFields(_ request: HTTPClientRequest) throws(HTTPClientError) {
-    // Without "Expect", a large body is sent immediately.
-    var lines = ["Expect:"]
+    // Without "Expect", a large body is sent immediately. libcurl signs every line that is here, also one that removes a field. The content is
+    // not part of a signature: TLS protects it.
+    var lines = [request.signer == nil ? "Expect:" : "x-amz-content-sha256: UNSIGNED-PAYLOAD"]
     for (name, value) in request.headers { lines.append(value.isEmpty ? "\(name);" : "\(name): \(value)") }
     guard
       (lines + [request.method, request.url]).allSatisfy({ $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f } })
@@ -108,6 +114,26 @@ final class Transfer: @unchecked Sendable {
     }
     if request.method == "HEAD" { set(CURLOPT_NOBODY, 1) }
     holdfast_curl_set_text(handle, CURLOPT_CUSTOMREQUEST, request.method)
+  }
+
+  private func setFile(_ request: HTTPClientRequest) throws(HTTPClientError) {
+    guard let path = request.file else { return }
+    var status = stat()
+    guard let file = fopen(path, "re"), fstat(fileno(file), &status) == 0 else {
+      throw HTTPClientError(
+        code: .invalidRequest, description: "\(path) can't be read: \(String(cString: strerror(errno))).")
+    }
+    self.file = file
+    set(CURLOPT_UPLOAD, 1)
+    holdfast_curl_set_size(handle, CURLOPT_INFILESIZE_LARGE, curl_off_t(status.st_size))
+    holdfast_curl_set_pointer(handle, CURLOPT_READDATA, file)
+  }
+
+  private func sign(_ request: HTTPClientRequest) {
+    guard let signer = request.signer else { return }
+    holdfast_curl_set_text(handle, CURLOPT_AWS_SIGV4, "aws:amz:\(signer.region):s3")
+    holdfast_curl_set_text(handle, CURLOPT_USERNAME, signer.key)
+    holdfast_curl_set_text(handle, CURLOPT_PASSWORD, signer.secret)
   }
 
   /// Notifies the receiver of the end. Call it once.

@@ -52,7 +52,7 @@ import Testing
   @Test("what the document says takes a token is refused without one (I10)")
   func secured() throws {
     for path in document["paths"]?.members ?? [] {
-      for operation in path.value.members ?? [] where operation.value["security"] == nil {
+      for operation in path.value.members ?? [] where operation.value["security"]?.elements?.isEmpty != true {
         let target = path.name.split(separator: "/").map { $0.hasPrefix("{") ? "some" : String($0) }
         var headers = HTTPHeaders()
         headers.append(name: "Content-Type", value: "application/json")
@@ -62,6 +62,28 @@ import Testing
         #expect(try server.respond(to: request).status == 401, "\(operation.name) \(path.name)")
       }
     }
+  }
+
+  @Test("each way to be known that the document names is one that the server takes (I10)")
+  func schemes() throws {
+    let alice = try server.signUp("alice")
+    let schemes = try #require(document["components"]?["securitySchemes"])
+    #expect(schemes.members?.map(\.name) == ["session", "cookie", "ticket"])
+    #expect(document["security"] == [["session": []], ["cookie": []]])
+    #expect(schemes["session"]?["scheme"] == "bearer")
+    #expect(try server.send("GET", "/v1/zones", token: alice.token).status == 200)
+    let cookie = try #require(schemes["cookie"]?["name"]?.stringValue)
+    var request = TestServer.request("GET", "/v1/zones", [], token: nil)
+    request.headers.append(name: "Cookie", value: "\(cookie)=\(alice.token)")
+    #expect(try server.respond(to: request).status == 401)
+    request.headers.append(name: "Holdfast-Session", value: "cookie")
+    #expect(try server.respond(to: request).status == 200)
+    let made = try server.send("POST", "/v1/events/tickets", token: alice.token).body
+    let query = "\(schemes["ticket"]?["name"]?.stringValue ?? "")=\(made["ticket"]?.stringValue ?? "")"
+    let events = document["paths"]?["/v1/events"]?["get"]?["security"]
+    #expect(events == [["session": []], ["cookie": []], ["ticket": []]])
+    let opened = try #require(server.inline).open(HTTPRequest(target: "/v1/events?\(query)"), stream: 1)
+    #expect(throws: Never.self) { try opened.get() }
   }
 
   @Test("every reference of the document leads somewhere, and every operation has an id of its own")
@@ -105,6 +127,7 @@ extension Address {
       case .export(nil): "/v1/account/export"
       case .export: "/v1/account/export/lists"
       case .events: "/v1/events"
+      case .eventTickets: "/v1/events/tickets"
       case .records: "/v1/tables/lists"
       case .record: "/v1/tables/lists/some"
       case .restoration: "/v1/tables/lists/some/restore"

@@ -58,8 +58,8 @@ struct BackupTests {
     for day in 0..<4 {
       var environment = ServerEnvironment.system
       environment.now = { 1_790_000_000_000 + Int64(day) * 86_400_000 }
-      let made = try BackupFolder(path, environment: environment).add(
-        Backup(server.location), keeping: 2)
+      let made = try BackupFolder(path).add(
+        Backup(server.location), keeping: 2, environment: environment)
       files.append(made.file)
       #expect(made.removed == (day < 2 ? [] : [files[day - 2]]))
       #expect(try Backup.verify(made.file) == made.summary)
@@ -68,7 +68,7 @@ struct BackupTests {
     var environment = ServerEnvironment.system
     environment.now = { 1_790_000_000_000 + 3 * 86_400_000 }
     #expect(throws: (any Error).self) {
-      try BackupFolder(path, environment: environment).add(Backup(server.location), keeping: 1)
+      try BackupFolder(path).add(Backup(server.location), keeping: 1, environment: environment)
     }
     let left = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
     #expect(left.count == others.count + 2)

@@ -119,6 +119,6 @@ export default async function view(get, { range: asked, node: askedNode }) {
     found.nodes.length > 1 || askedNode ? choices("Node", found.nodes.map((name) => [name, name]), found.node, (node) => ({ range: found.range, node })) : null,
     samples.length === 0 ? element("p", { class: "answer" }, "There are no figures of this period yet. The first come ten seconds after the start of a server with a console.") : null,
     element("div", { class: "panels" }, charts.map((drawn) => chart(drawn, { ...found, samples }))),
-    element("p", { class: "quiet" }, `Figures of the node ${found.node}; a point is ${found.step < 60 ? `${found.step} seconds` : found.step < 3600 ? `${found.step / 60} minutes` : `${found.step / 3600} hours`}. A gap is a time without a server.`),
+    element("p", { class: "quiet" }, `Figures of the node ${found.node}; a point is ${found.step < 60 ? `${found.step} seconds` : found.step < 3600 ? `${found.step / 60} ${found.step === 60 ? "minute" : "minutes"}` : `${found.step / 3600} hours`}. A gap is a time without a server.`),
   ]];
 }

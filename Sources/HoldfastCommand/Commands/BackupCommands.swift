@@ -11,31 +11,43 @@ enum BackupCommand: Subcommand {
         name: "folder", value: "DIR",
         help: "In place of FILE: writes a file named by the time there, and verifies it"),
       .init(
-        name: "keep", value: "COUNT", help: "With --folder: removes all but the latest; 14 unless given"),
+        name: "to", value: "s3://BUCKET/PREFIX", help: "The same in a bucket of an S3-compatible store"),
       .init(
-        name: "verify", value: nil, help: "Reads the backup FILE to its end, and says whether it is whole"),
-    ] + .database,
-    notes: "Works while the server runs. The file holds hashes of passwords and tokens; keep it safe.")
+        name: "keep", value: "COUNT",
+        help: "With --folder and --to: removes all but the latest; 14 unless given"),
+      .init(
+        name: "verify", value: nil,
+        help: "Reads the backup FILE, or s3://BUCKET/NAME, to its end, and says whether it is whole"),
+    ] + [.s3Endpoint].settings + .database,
+    notes:
+      "Works while the server runs. The file holds hashes of passwords and tokens; keep it safe. \(S3Access.notes)"
+  )
 
   static func run(_ options: Options) throws -> Int32 {
-    switch (options.arguments.first, options["folder"], options.has("verify")) {
-    case (let path?, nil, true): show(try Backup.verify(path), "\(path) is whole", path)
-    case (let path?, nil, false):
+    let isKept = options.has("folder") || options.has("to")
+    switch (options.arguments.first, isKept, options.has("verify")) {
+    case (let path?, false, true):
+      show(try options.withFile(path) { try Backup.verify($0) }, "\(path) is whole", path)
+    case (let path?, false, false):
+      if path.hasPrefix(S3Place.scheme) {
+        throw UsageError("Say --to \(path): the backup gets a name there.")
+      }
       let summary = try noted(options, path) { try Backup(options.location).write(to: path) }
       note { try Administration(options.location).noteBackup(path, detail: "\(summary.text) Not verified.") }
       show(summary, path, path)
-    case (nil, let folder?, false):
+    case (nil, true, false):
+      let store = try options.backupStore
       guard let count = Int(options["keep"] ?? "14"), (1...100_000).contains(count) else {
         throw UsageError("--keep takes a number from 1 to 100000.")
       }
-      let (file, summary, removed) = try noted(options, folder) {
-        try BackupFolder(folder).add(Backup(options.location), keeping: count)
+      let (file, summary, removed) = try noted(options, store.path(of: "")) {
+        try store.add(Backup(options.location), keeping: count)
       }
       note { try Administration(options.location).noteBackup(file, detail: "\(summary.text) Verified.") }
       show(summary, file, file)
       Output.shared.set("removed", removed)
       for old in removed { print("\(old) was removed.") }
-    default: throw UsageError("Say one of FILE, --folder DIR and --verify FILE.")
+    default: throw UsageError("Say one of FILE, --folder DIR, --to s3://BUCKET/PREFIX and --verify FILE.")
     }
     return 0
   }
@@ -79,7 +91,7 @@ extension Backup.Summary {
 enum RestoreCommand: Subcommand {
   static let form = CommandForm(
     name: "restore", summary: "Restores a backup. Devices then upload what the backup is missing.",
-    arguments: "[FILE | ZONE USER]", argumentCount: 0...2,
+    arguments: "[FILE | s3://BUCKET/NAME | ZONE USER]", argumentCount: 0...2,
     options: [
       .init(name: "replace", value: nil, help: "Moves the database that is in --data aside"),
       .init(
@@ -92,16 +104,18 @@ enum RestoreCommand: Subcommand {
         name: "grant", value: nil,
         help: "Takes ZONE USER: makes a user who claims a zone that was lost its owner"),
       .init(name: "refuse", value: nil, help: "Takes ZONE USER: refuses the user's claim"),
-    ] + .database,
-    notes: "Whole or not at all. Stop the server first. See docs/RESTORING.md.")
+    ] + [.s3Endpoint].settings + .database,
+    notes: "Whole or not at all. Stop the server first. See docs/RESTORING.md. \(S3Access.notes)")
 
   static func run(_ options: Options) throws -> Int32 {
     let modes = ["begin-epoch", "report", "grant", "refuse"].filter(options.has)
     switch (modes.first, options.arguments.count) {
     case _ where modes.count > 1: throw wrong
     case (nil, 1):
-      let summary = try Restore(options.location).run(
-        options.arguments[0], replacing: options.has("replace"))
+      let restore = try Restore(options.location)
+      let summary = try options.withFile(options.arguments[0]) {
+        try restore.run($0, replacing: options.has("replace"))
+      }
       note { try Administration(options.location).noteRestore(options.arguments[0]) }
       print("Restored \(summary.text)")
       summary.setMembers()

@@ -5,6 +5,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
   case protocolUnsupported = "protocol-unsupported"
   case tokenMissing = "token-missing"
   case tokenInvalid = "token-invalid"
+  case ticketInvalid = "ticket-invalid"
   case credentialsWrong = "credentials-wrong"
   case nameTaken = "name-taken"
   case notFound = "not-found"
@@ -86,6 +87,11 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case .tokenMissing: (401, "No token was sent", "Sign in, and send Authorization: Bearer and the token.")
     case .tokenInvalid:
       (401, "The token is no longer valid", "Sign in again. The device keeps all its data.")
+    case .ticketInvalid:
+      (
+        401, "The ticket was used, has expired, or its session has ended",
+        "Ask for another one: POST /v1/events/tickets."
+      )
     case .credentialsWrong:
       (401, "Name or password is wrong", "Check both. Names are lower-case.")
     case .nameTaken: (409, "The name is taken", "Choose another name, or sign in.")

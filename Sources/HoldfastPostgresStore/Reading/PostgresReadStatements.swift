@@ -40,6 +40,8 @@ enum PostgresReadStatements {
     SELECT a.id, a.name, i.issuer FROM holdfast.accounts a LEFT JOIN holdfast.identities i ON i.account = a.id
     WHERE a.name = $1 AND a.erasure = 0 LIMIT 1
     """
+  static let findTicket: PostgresStatement =
+    "SELECT number FROM holdfast.devices WHERE ticket_hash = $1 AND ticket_until > $2"
   static let findAccountOfID: PostgresStatement =
     "SELECT name, password FROM holdfast.accounts WHERE id = $1 AND erasure = 0"
   static let listDevices: PostgresStatement = """

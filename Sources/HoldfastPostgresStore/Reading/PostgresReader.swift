@@ -158,6 +158,12 @@ final class PostgresReader: StoreReader {
       ? nil : FoundUser(id: rows.text(0, 0), name: rows.text(0, 1), issuer: rows.optionalText(0, 2))
   }
 
+  func hasTicket(_ ticket: TokenHash, at now: Int64) throws -> Bool {
+    try !connection.query(
+      Read.findTicket, PostgresParameters(ticket.withBytes { Array($0) }, now)
+    ).isEmpty
+  }
+
   func account(_ name: String) throws -> (id: String, password: String)? {
     let rows = try connection.query(Read.findAccount, PostgresParameters(name))
     return rows.isEmpty ? nil : (rows.text(0, 0), rows.text(0, 1))

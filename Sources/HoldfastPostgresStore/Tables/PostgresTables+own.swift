@@ -85,7 +85,7 @@ extension PostgresTables {
     );
     """
 
-  /// The devices: their progress, tokens, client versions, and whether their acks were purged. The acks, each with the zone's purge horizon
+  /// The devices: their progress, tokens, tickets, client versions, and whether their acks were purged. The acks, each with the zone's purge horizon
   /// at the start of the download. The refusals. The push tokens; the hash finds a token, which may be too long for an index.
   private static let devices = """
     CREATE TABLE holdfast.devices (
@@ -95,7 +95,8 @@ extension PostgresTables {
       clock bigint NOT NULL, seen_at bigint NOT NULL, session bigint NOT NULL DEFAULT 1,
       session_used boolean NOT NULL DEFAULT false, session_at bigint NOT NULL DEFAULT 0 CHECK (session_at >= 0),
       applied bytea NOT NULL DEFAULT '', scope text, issued_after bigint, acks_purged boolean NOT NULL DEFAULT false,
-      app text, app_schema text, unseen_since_restore boolean NOT NULL DEFAULT false,
+      app text, app_schema text, ticket_hash bytea UNIQUE, ticket_until bigint NOT NULL DEFAULT 0 CHECK (ticket_until >= 0),
+      unseen_since_restore boolean NOT NULL DEFAULT false,
       CHECK (
         confirmed BETWEEN 0 AND \(greatestCount) AND acknowledged_refusals BETWEEN 0 AND \(greatestCount)
         AND session BETWEEN 1 AND \(greatestCount))

@@ -20,11 +20,11 @@ final class PostgresDevices: DeviceTable {
     """
   private static let dropToken: PostgresStatement = """
     UPDATE holdfast.devices SET token_hash = CASE WHEN issued_after IS NULL THEN NULL ELSE token_hash END,
-      issued_after = CASE WHEN issued_after IS NULL THEN NULL ELSE $2::bigint END WHERE number = $1
+      ticket_hash = NULL, issued_after = CASE WHEN issued_after IS NULL THEN NULL ELSE $2::bigint END WHERE number = $1
     """
   private static let stripDevices: PostgresStatement = """
-    UPDATE holdfast.devices SET name = '', token_hash = NULL, scope = NULL, issued_after = NULL, app = NULL,
-      app_schema = NULL WHERE number = ANY ($1)
+    UPDATE holdfast.devices SET name = '', token_hash = NULL, ticket_hash = NULL, scope = NULL, issued_after = NULL,
+      app = NULL, app_schema = NULL WHERE number = ANY ($1)
     """
   private static let dropPushTokens: PostgresStatement =
     "DELETE FROM holdfast.push_tokens WHERE token_hash = ANY ($1)"
@@ -60,8 +60,13 @@ final class PostgresDevices: DeviceTable {
   private static let findSession: PostgresStatement =
     "SELECT session, session_used, applied FROM holdfast.devices WHERE id = $1 AND account = $2 FOR NO KEY UPDATE"
   private static let changeSession: PostgresStatement = """
-    UPDATE holdfast.devices SET token_hash = $1, name = $2, seen_at = $3, session_at = $3, session = $4, session_used = false
-    WHERE id = $5
+    UPDATE holdfast.devices SET token_hash = $1, ticket_hash = NULL, name = $2, seen_at = $3, session_at = $3, session = $4,
+      session_used = false WHERE id = $5
+    """
+  private static let putTicket: PostgresStatement =
+    "UPDATE holdfast.devices SET ticket_hash = $2, ticket_until = $3 WHERE number = $1"
+  private static let dropTicket: PostgresStatement = """
+    UPDATE holdfast.devices SET ticket_hash = NULL WHERE ticket_hash = $1 AND ticket_until > $2 RETURNING token_hash
     """
 
   init(_ store: PostgresStore) { self.store = store }
@@ -174,6 +179,17 @@ final class PostgresDevices: DeviceTable {
     if tokens.isEmpty { return }
     let hashes = PostgresParameters(array: tokens.lazy.map { PushToken.hash(of: $0) })
     try store.connection.run(Self.dropPushTokens, hashes)
+  }
+
+  func setTicket(_ ticket: TokenHash, until end: Int64, of number: Int64) throws {
+    try store.connection.run(
+      Self.putTicket, PostgresParameters(number, ticket.withBytes { Array($0) }, end))
+  }
+
+  func takeTicket(_ ticket: TokenHash, at now: Int64) throws -> TokenHash? {
+    let rows = try store.connection.query(
+      Self.dropTicket, PostgresParameters(ticket.withBytes { Array($0) }, now))
+    return rows.isEmpty || rows.isNull(0, 0) ? nil : TokenHash(bytes: rows.bytes(0, 0))
   }
 
   func strip(_ numbers: [Int64]) throws {

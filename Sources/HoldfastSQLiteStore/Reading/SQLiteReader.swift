@@ -122,6 +122,12 @@ final class SQLiteReader: StoreReader {
     if let seen { cache.keep(answer, to: request, of: device, at: seen) }
   }
 
+  func hasTicket(_ ticket: TokenHash, at now: Int64) throws -> Bool {
+    try connection.value(
+      "SELECT 1 FROM holdfast_devices WHERE ticket_hash = ? AND ticket_until > ?",
+      [.blob(ticket.withBytes { Array($0) }), .integer(now)]) != nil
+  }
+
   func account(_ name: String) throws -> (id: String, password: String)? {
     try findAccount.bind(name, at: 1)
     defer { findAccount.reset() }

@@ -60,7 +60,7 @@ extension SQLiteTables {
     ) WITHOUT ROWID;
     """
 
-  /// The devices: their progress, tokens, client versions, and whether their acks were purged. The acks, each with the zone's purge horizon
+  /// The devices: their progress, tokens, tickets, client versions, and whether their acks were purged. The acks, each with the zone's purge horizon
   /// at the start of the download. The refusals. The push tokens; the hash finds a token, which may be too long for an index.
   private static let devices = """
     CREATE TABLE holdfast_devices (
@@ -71,6 +71,7 @@ extension SQLiteTables {
       session_used INTEGER NOT NULL DEFAULT 0, session_at INTEGER NOT NULL DEFAULT 0 CHECK (session_at >= 0),
       applied BLOB NOT NULL DEFAULT x'', scope TEXT, issued_after INTEGER,
       acks_purged INTEGER NOT NULL DEFAULT 0 CHECK (acks_purged IN (0, 1)), app TEXT, app_schema TEXT,
+      ticket_hash BLOB UNIQUE, ticket_until INTEGER NOT NULL DEFAULT 0 CHECK (ticket_until >= 0),
       unseen_since_restore INTEGER NOT NULL DEFAULT 0 CHECK (unseen_since_restore IN (0, 1)),
       CHECK (
         confirmed BETWEEN 0 AND \(greatestCount) AND acknowledged_refusals BETWEEN 0 AND \(greatestCount)

@@ -52,7 +52,7 @@ final class SQLiteDeviceTable: DeviceTable {
       """)
     dropToken = try connection.statement(
       """
-      UPDATE holdfast_devices SET token_hash = iif(issued_after IS NULL, NULL, token_hash),
+      UPDATE holdfast_devices SET token_hash = iif(issued_after IS NULL, NULL, token_hash), ticket_hash = NULL,
         issued_after = iif(issued_after IS NULL, NULL, ?1) WHERE number = ?2
       """)
     findOwned = try connection.statement(
@@ -205,12 +205,26 @@ final class SQLiteDeviceTable: DeviceTable {
     }
   }
 
+  func setTicket(_ ticket: TokenHash, until end: Int64, of number: Int64) throws {
+    try connection.run(
+      "UPDATE holdfast_devices SET ticket_hash = ?, ticket_until = ? WHERE number = ?",
+      [.blob(ticket.withBytes { Array($0) }), .integer(end), .integer(number)])
+  }
+
+  func takeTicket(_ ticket: TokenHash, at now: Int64) throws -> TokenHash? {
+    let token = try connection.value(
+      """
+      UPDATE holdfast_devices SET ticket_hash = NULL WHERE ticket_hash = ? AND ticket_until > ? RETURNING token_hash
+      """, [.blob(ticket.withBytes { Array($0) }), .integer(now)])
+    return token?.blob.flatMap { TokenHash(bytes: $0) }
+  }
+
   func strip(_ numbers: [Int64]) throws {
     for number in numbers {
       try connection.run(
         """
-        UPDATE holdfast_devices SET name = '', token_hash = NULL, scope = NULL, issued_after = NULL, app = NULL,
-          app_schema = NULL WHERE number = ?
+        UPDATE holdfast_devices SET name = '', token_hash = NULL, ticket_hash = NULL, scope = NULL, issued_after = NULL,
+          app = NULL, app_schema = NULL WHERE number = ?
         """, [.integer(number)])
       try setPushToken(nil, of: number)
     }
@@ -285,7 +299,10 @@ final class SQLiteDeviceTable: DeviceTable {
   func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Int64) throws
   {
     try connection.run(
-      "UPDATE holdfast_devices SET token_hash = ?1, name = ?2, seen_at = ?3, session_at = ?3, session = ?4, session_used = 0 WHERE id = ?5",
+      """
+      UPDATE holdfast_devices SET token_hash = ?1, ticket_hash = NULL, name = ?2, seen_at = ?3, session_at = ?3, session = ?4,
+        session_used = 0 WHERE id = ?5
+      """,
       [
         .blob(token.withBytes { Array($0) }), .text(name), .integer(now), .integer(number),
         .text(device),

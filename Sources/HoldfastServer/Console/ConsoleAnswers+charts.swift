@@ -47,9 +47,11 @@ extension ConsoleAnswers {
     case hour, day, month
 
     /// The length, and that of a point, in seconds. The samples of a node are at least as dense.
-    var length: (whole: Int64, step: Int64) {
+    ///
+    /// - Parameter isOwn: whether the node is this one, which has samples of less than a minute.
+    func length(isOwn: Bool) -> (whole: Int64, step: Int64) {
       switch self {
-      case .hour: (3600, 30)
+      case .hour: (3600, isOwn ? 30 : StoredSample.Span.minute.rawValue)
       case .day: (86_400, 600)
       case .month: (31 * 86_400, 21_600)
       }
@@ -82,7 +84,7 @@ extension ConsoleAnswers {
   ///
   /// - Parameter ring: what this node has not stored; nil for another node.
   func charts(_ range: Range, of node: String, _ ring: SampleRing?) throws -> JSONValue {
-    let (whole, step) = range.length
+    let (whole, step) = range.length(isOwn: ring != nil)
     let end = (now / 1000 / step + 1) * step
     let from = end - whole
     var samples: [SampleRing.Timed]

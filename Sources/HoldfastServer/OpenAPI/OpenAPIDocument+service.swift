@@ -14,6 +14,7 @@ extension OpenAPIDocument {
       OpenAPIPath(address: "/v1/push-token", operations: [setPushToken, removePushToken]),
       OpenAPIPath(address: "/v1/sync", operations: [sync]),
       OpenAPIPath(address: "/v1/events", operations: [events]),
+      OpenAPIPath(address: "/v1/events/tickets", operations: [makeTicket]),
       OpenAPIPath(address: "/v1/batch", operations: [batch]),
       OpenAPIPath(address: "/v1/zones", operations: [zones]),
       OpenAPIPath(address: "/v1/zones/{zone}/invitations", operations: [invitations, invite]),
@@ -79,7 +80,19 @@ extension OpenAPIDocument {
           200,
           ["description": "The stream.", "content": ["text/event-stream": ["schema": ["type": "string"]]]]
         )
-      ])
+      ], takesTicket: true)
+  }
+
+  private var makeTicket: OpenAPIOperation {
+    let ticket = OpenAPISchema.object(
+      [
+        .init("ticket", Self.text),
+        .init("expires_in", ["type": "integer", "description": "In seconds."]),
+      ], required: ["ticket", "expires_in"], isOpen: true)
+    return OpenAPIOperation(
+      method: "post", id: "make_event_ticket",
+      summary: "A ticket with which a browser's EventSource opens one stream of the sender's device.",
+      answers: [OpenAPIOperation.answer(201, "The ticket, valid once.", ticket)], problems: [507])
   }
 
   // MARK: Zones and batches

@@ -20,7 +20,7 @@ public struct OpenAPIDocument: Sendable {
           "Offline-first data sync with Holdfast. What the members mean, and what holds, is in its PROTOCOL.md.",
       ],
       "servers": [["url": "/"]],
-      "security": [["session": []]],
+      "security": [["session": []], ["cookie": []]],
       "paths": .object(
         paths.map { path in .init(path.address, .object(path.operations.map { .init($0.method, $0.json) })) }),
       "components": [
@@ -28,7 +28,16 @@ public struct OpenAPIDocument: Sendable {
           "session": [
             "type": "http", "scheme": "bearer",
             "description": "The token of a session: POST /v1/accounts or /v1/sessions.",
-          ]
+          ],
+          "cookie": [
+            "type": "apiKey", "in": "cookie", "name": "holdfast_session",
+            "description":
+              "The same token in a cookie, for pages of the server's own origin. Each request also sends the field Holdfast-Session: cookie.",
+          ],
+          "ticket": [
+            "type": "apiKey", "in": "query", "name": "ticket",
+            "description": "A ticket for one event stream: POST /v1/events/tickets.",
+          ],
         ],
         "parameters": .object(OpenAPIParameter.shared.map { .init($0.name, $0.json) }),
         "responses": [
@@ -67,12 +76,17 @@ struct OpenAPIOperation {
   var problems: [Int] = []
   /// Whether it needs a token.
   var isSecured = true
+  /// Whether a ticket takes the place of the token.
+  var takesTicket = false
 
   var json: JSONValue {
     var members: [JSONValue.Member] = [
       .init("operationId", .string(id)), .init("summary", .string(summary)),
     ]
     if !isSecured { members.append(.init("security", [])) }
+    if takesTicket {
+      members.append(.init("security", [["session": []], ["cookie": []], ["ticket": []]]))
+    }
     if !parameters.isEmpty { members.append(.init("parameters", .array(parameters))) }
     if let body {
       members.append(

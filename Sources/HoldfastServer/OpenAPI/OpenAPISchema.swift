@@ -100,8 +100,9 @@ struct OpenAPISchema {
                 [.init("id", text), .init("name", text), .init("session", ["type": "integer"])],
                 required: ["id"],
                 isOpen: true)),
-            .init("token", text),
-          ], required: ["user", "device", "token"], isOpen: true)),
+            .init(
+              "token", ["type": "string", "description": "Absent if the answer set the cookie."]),
+          ], required: ["user", "device"], isOpen: true)),
       .init(
         "changes",
         Self.object(

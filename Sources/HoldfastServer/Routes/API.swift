@@ -186,6 +186,7 @@ final class API: Sendable {
     case .password: return try accounts.changePassword(request)
     case .export(let table): return try ExportRoutes(api: self).export(request, table: table)
     case .events: return try EventRoutes(api: self).events(request)
+    case .eventTickets: return try EventRoutes(api: self).makeTicket(request)
     case .records(let table):
       if request.method != "GET" { return try writing.change(request, at: .table(table)) }
       let namesIDs = request.queryItems.contains { $0.name == "ids" }

@@ -134,7 +134,7 @@ struct AccountRoutes {
     switch result {
     case .failure(let problem): return .problem(problem)
     case .success(.done), .success(.rest), .success(.unfinished), .success(.membership), .success(.synced),
-      .success(.purged), .success(.time):
+      .success(.purged), .success(.time), .success(.ticket):
       return .problem(Problem(.internalError))
     case .success(.session(let session)):
       return .json(status: status, session.json(token: token))

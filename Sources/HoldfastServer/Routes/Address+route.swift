@@ -22,6 +22,7 @@ extension Address {
     case .password: "/v1/account/password"
     case .export(let table): table == nil ? "/v1/account/export" : "/v1/account/export/{table}"
     case .events: "/v1/events"
+    case .eventTickets: "/v1/events/tickets"
     case .records: "/v1/tables/{table}"
     case .record: "/v1/tables/{table}/{id}"
     case .restoration: "/v1/tables/{table}/{id}/restore"

@@ -21,6 +21,7 @@ enum Address: Equatable {
   /// The records that the user may read, as JSON Lines, or one table by its index, as CSV.
   case export(table: Int?)
   case events
+  case eventTickets
   /// The records of a table, by its index in the schema.
   case records(table: Int)
   case record(table: Int, id: String)
@@ -87,6 +88,7 @@ enum Address: Equatable {
     case ["v1", "account", "password"]: self = .password
     case ["v1", "account", "export"]: self = .export(table: nil)
     case ["v1", "events"]: self = .events
+    case ["v1", "events", "tickets"]: self = .eventTickets
     case ["v1", "batch"]: self = .batch
     case ["v1", "zones"]: self = .zones
     case ["v1", "invitations", "accept"]: self = .acceptance
@@ -157,7 +159,9 @@ enum Address: Equatable {
   /// The methods of the endpoint, without `HEAD` and `OPTIONS`.
   private func actions(in schema: SyncSchema) -> [String] {
     switch self {
-    case .sync, .accounts, .batch, .resolution, .acceptance, .membershipAcceptance, .invitationLook: ["POST"]
+    case .sync, .accounts, .batch, .resolution, .acceptance, .membershipAcceptance, .invitationLook,
+      .eventTickets:
+      ["POST"]
     case .sessions: ["POST", "DELETE"]
     case .devices, .invitations: ["GET", "POST"]
     case .password: ["PUT"]

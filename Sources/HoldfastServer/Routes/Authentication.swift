@@ -24,14 +24,19 @@ struct Authentication {
     return Bearer(hash: claims.deviceToken, issuedAt: claims.issuedAt)
   }
 
-  /// Whether a request needs a token. Sign-up, sign-in and a look at an invitation ignore any token, which may have expired.
+  /// Whether a request needs a token. Sign-up, sign-in, a look at an invitation and a stream with a ticket ignore any token, which may
+  /// have expired.
   func takesToken(_ request: HTTPRequest) -> Bool {
     guard let address = try? Address(of: request, in: api.schema) else { return false }
     return takesToken(request, at: address)
   }
 
   func takesToken(_ request: HTTPRequest, at address: Address) -> Bool {
-    if request.method == "OPTIONS" || address.isImmediate { return false }
+    if request.method == "OPTIONS" || address.isImmediate
+      || address == .events && EventRoutes.hasTicket(request)
+    {
+      return false
+    }
     return request.method != "POST" || ![.accounts, .sessions, .invitationLook].contains(address)
   }
 

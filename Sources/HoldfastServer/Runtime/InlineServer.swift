@@ -180,7 +180,10 @@ public final class InlineServer {
   /// - Parameter number: the stream's number, never used before.
   /// - Returns: its first event, or the answer that refuses the stream.
   package func open(_ request: HTTPRequest, stream number: Int) -> Result<[UInt8], RefusedStream> {
-    switch api.handle(request) {
+    var step = api.handle(request)
+    if case .first(let command, let next) = step { step = next(apply([command])[0]) }
+    if case .look(_, let work) = step { step = work() }
+    switch step {
     case .events(let device, let lastEventID):
       let (hello, older) = hub.open(number, token: device.token, lastEventID: lastEventID)
       if let older {

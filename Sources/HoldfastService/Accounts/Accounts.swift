@@ -117,6 +117,27 @@ package struct Accounts {
     try work.store.devices.setPushToken(token, of: key.number)
   }
 
+  /// How long a ticket is valid.
+  package static let ticketLifetime = Duration.seconds(60)
+
+  /// Stores the sender's ticket, which replaces an earlier one: a device has one event stream.
+  func makeTicket(_ ticket: TokenHash, by key: DeviceKey) throws {
+    _ = try work.device(key)
+    let end = work.environment.now() + Self.ticketLifetime.wholeMilliseconds
+    try work.store.devices.setTicket(ticket, until: end, of: key.number)
+  }
+
+  /// Spends a ticket.
+  ///
+  /// - Returns: the token of its device.
+  /// - Throws: `Problem.ticketInvalid` if it was spent or replaced, has expired, or its session has ended.
+  func takeTicket(_ ticket: TokenHash) throws -> TokenHash {
+    guard let token = try work.store.devices.takeTicket(ticket, at: work.environment.now()) else {
+      throw Problem(.ticketInvalid)
+    }
+    return token
+  }
+
   /// Revokes the token of a user's device.
   ///
   /// - Throws: `Problem.notFound` if the user has no such device.

@@ -21,6 +21,12 @@ package struct TokenHash: Sendable, Hashable {
     self.init(MessageCode(key: Array("holdfast: the device of a JWT".utf8)).code(of: parts))
   }
 
+  /// A stored hash; nil if it has another length than a hash.
+  package init?(bytes: [UInt8]) {
+    guard bytes.count == 32 else { return nil }
+    self.init(bytes)
+  }
+
   private init(_ hash: [UInt8]) {
     words = hash.withUnsafeBytes { $0.loadUnaligned(as: SIMD4<UInt64>.self) }
   }

@@ -143,6 +143,8 @@ package final class Service {
       return .session(try accounts.copyDevice(key, name: name, token: token, at: now))
     case .signOut(let key): try accounts.signOut(key)
     case .setPushToken(let key, let token): try accounts.setPushToken(token, by: key)
+    case .makeTicket(let key, let ticket): try accounts.makeTicket(ticket, by: key)
+    case .takeTicket(let ticket): return .ticket(try accounts.takeTicket(ticket))
     case .revoke(let key, let id): try accounts.revoke(id, by: key)
     case .revokeOthers(let key): try accounts.revokeOthers(by: key)
     case .changePassword(let change): try accounts.changePassword(change)

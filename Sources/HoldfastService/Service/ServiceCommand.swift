@@ -14,6 +14,10 @@ package enum ServiceCommand: Sendable {
   case signOut(DeviceKey)
   /// Sets or removes the device's push token.
   case setPushToken(DeviceKey, PushToken?)
+  /// Stores the device's ticket for an event stream, under its hash.
+  case makeTicket(DeviceKey, TokenHash)
+  /// Takes a ticket, which is then spent.
+  case takeTicket(TokenHash)
   case changePassword(PasswordChange)
   /// Begins to erase the sender's user, after the password was verified.
   ///
@@ -68,12 +72,14 @@ extension ServiceCommand {
     case .sync(let command): command.key
     case .rest(let command): command.key
     case .changePassword(let change): change.key
-    case .copyDevice(let key, _, _), .signOut(let key), .setPushToken(let key, _), .revoke(let key, _),
+    case .copyDevice(let key, _, _), .signOut(let key), .setPushToken(let key, _),
+      .makeTicket(let key, _), .revoke(let key, _),
       .revokeOthers(let key),
       .erase(let key, _), .invite(let key, _, _), .revokeInvitation(let key, _, _), .accept(let key, _),
       .membership(let key, _):
       key
-    case .signUp, .signIn, .signInByProvider, .keepResult, .notified, .purge, .keepSamples, .keepTime,
+    case .takeTicket, .signUp, .signIn, .signInByProvider, .keepResult, .notified, .purge, .keepSamples,
+      .keepTime,
       .probe:
       nil
     }
@@ -95,7 +101,8 @@ extension ServiceCommand {
     case .purge(.departure(let user, let zone), _): Footprint(user: user, zones: [zone])
     case .purge(.erasedRecords(let user, let zone, let records), _):
       Footprint(user: user, records: records, zones: [zone])
-    case .copyDevice, .signOut, .setPushToken, .revoke, .revokeOthers, .changePassword, .erase, .signUp,
+    case .copyDevice, .signOut, .setPushToken, .makeTicket, .takeTicket, .revoke, .revokeOthers,
+      .changePassword, .erase, .signUp,
       .signIn,
       .signInByProvider,
       .accept, .keepResult, .notified, .purge, .keepSamples, .keepTime,

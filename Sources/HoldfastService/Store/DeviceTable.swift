@@ -83,7 +83,7 @@ package protocol DeviceTable: AnyObject {
   /// The last session of a user's device; nil if the device belongs to another user.
   func session(of device: String, user: String) throws -> LastSession?
 
-  /// Begins a new session of a device, which invalidates its previous token.
+  /// Begins a new session of a device, which invalidates its previous token and ticket.
   func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Int64) throws
 
   /// The devices of a user.
@@ -104,10 +104,20 @@ package protocol DeviceTable: AnyObject {
   /// Removes push tokens, of any devices.
   func removePushTokens(_ tokens: [String]) throws
 
-  /// Invalidates the device's token, or all JWTs issued for the device until now. Removes the push token.
+  /// Sets the device's one ticket for an event stream.
+  ///
+  /// - Parameter end: when it expires, in milliseconds since 1970.
+  func setTicket(_ ticket: TokenHash, until end: Int64, of number: Int64) throws
+
+  /// Removes a ticket.
+  ///
+  /// - Returns: the token of its device; nil if there is no such ticket, or it has expired.
+  func takeTicket(_ ticket: TokenHash, at now: Int64) throws -> TokenHash?
+
+  /// Invalidates the device's token, or all JWTs issued for the device until now. Removes the push token and the ticket.
   func revoke(_ number: Int64, at now: Int64) throws
 
-  /// Deletes the tokens, push tokens, names and client versions of devices permanently.
+  /// Deletes the tokens, tickets, push tokens, names and client versions of devices permanently.
   func strip(_ numbers: [Int64]) throws
 }
 

@@ -25,6 +25,9 @@ package protocol StoreReader: CollectionReader {
   /// Keeps what a device is answered, in the transaction in which it was found out, for `StoreMemory`.
   func keep(_ answer: [UInt8], to request: QuietRequest, of device: DeviceKey)
 
+  /// Whether a ticket for an event stream is good.
+  func hasTicket(_ ticket: TokenHash, at now: Int64) throws -> Bool
+
   /// The account of a name with its stored password, or nil.
   func account(_ name: String) throws -> (id: String, password: String)?
 

@@ -115,6 +115,8 @@ package final class ScopedReader: StoreReader {
 
   // Data of devices and of the server itself. A service token has none of it.
 
+  package func hasTicket(_ ticket: TokenHash, at now: Int64) throws -> Bool { false }
+
   package func account(_ name: String) throws -> (id: String, password: String)? { nil }
 
   package func account(id: String) throws -> (name: String, password: String)? { nil }

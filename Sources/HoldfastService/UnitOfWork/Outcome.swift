@@ -5,6 +5,8 @@ package enum Outcome: Sendable, Equatable {
   case done
   case synced(SyncOutcome)
   case session(NewSession)
+  /// The token of the device whose ticket was taken.
+  case ticket(TokenHash)
   /// The sender's membership of a zone, and whether this command created it.
   case membership(Membership, isNew: Bool)
   /// The answer to a REST request, and whether it repeats an earlier answer.

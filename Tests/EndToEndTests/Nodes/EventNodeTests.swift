@@ -21,6 +21,32 @@ struct EventNodeTests {
     }
   }
 
+  @Test("a ticket of one node opens one stream, on whatever node, and is in no log (I10)")
+  func ticket() async throws {
+    let cluster = try Cluster(2)
+    let ann = try await cluster.signUp("ann", on: "phone", through: cluster.way(to: 0))
+    let answer = try await cluster.way(to: 0).send(
+      TransportRequest(method: "POST", path: "/v1/events/tickets", token: ann.token))
+    let ticket = try #require(JSONValue(parsing: answer.body)["ticket"]?.stringValue)
+    let stream = try StreamClient(cluster.nodes[1].address, ticket: ticket)
+    for node in cluster.nodes {
+      #expect(throws: StoreError.self) { try StreamClient(node.address, ticket: ticket) }
+    }
+    try await ann.engine.signOut()
+    stream.waitForEnd()
+    let logs = try FileManager.default.contentsOfDirectory(
+      at: cluster.folder, includingPropertiesForKeys: nil
+    )
+    .filter { $0.pathExtension == "log" }
+    #expect(logs.count == 2)
+    for log in logs {
+      var text = ""
+      // The log is written behind the answers.
+      while !text.contains("ticket-invalid") { text = try String(contentsOf: log, encoding: .utf8) }
+      #expect(text.contains("/v1/events") && !text.contains(ticket))
+    }
+  }
+
   @Test("when the connection that listens is lost the streams end, and what was missed is pulled (I4, I7)")
   func interrupted() async throws {
     let cluster = try Cluster(2)

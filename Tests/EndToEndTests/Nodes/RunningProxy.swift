@@ -55,7 +55,7 @@ final class RunningProxy {
   }
 
   /// What Debian's own nginx.conf is around files of conf.d.
-  private static func surroundings(_ text: String, _ folder: URL) -> String {
+  static func surroundings(_ text: String, _ folder: URL) -> String {
     """
     daemon off;
     master_process off;

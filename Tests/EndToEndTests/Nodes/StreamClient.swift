@@ -14,15 +14,19 @@ final class StreamClient {
   }
 
   /// Opens a stream at an address.
-  init(_ address: URL, as device: Device) throws {
-    let token = try #require(
-      try SQLiteConnection(path: device.path, access: .readOnly).value("SELECT token FROM holdfast_local")?
-        .text)
+  convenience init(_ address: URL, as device: Device) throws {
+    let token = try device.token
+    try self.init(["--header", "Authorization: Bearer \(token)", "\(address)/v1/events"])
+  }
+
+  /// Opens a stream at an address with a ticket.
+  convenience init(_ address: URL, ticket: String) throws {
+    try self.init(["\(address)/v1/events?ticket=\(ticket)"])
+  }
+
+  private init(_ arguments: [String]) throws {
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = [
-      "curl", "--no-buffer", "--silent", "--header", "Authorization: Bearer \(token)",
-      address.appendingPathComponent("v1/events").absoluteString,
-    ]
+    process.arguments = ["curl", "--no-buffer", "--silent"] + arguments
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
     try process.run()
@@ -50,4 +54,14 @@ final class StreamClient {
 
   /// Reads to the end of the stream.
   func waitForEnd() { while !output.fileHandleForReading.availableData.isEmpty {} }
+}
+
+extension Device {
+  /// The token of the session.
+  var token: String {
+    get throws {
+      let connection = try SQLiteConnection(path: path, access: .readOnly)
+      return try #require(try connection.value("SELECT token FROM holdfast_local")?.text)
+    }
+  }
 }

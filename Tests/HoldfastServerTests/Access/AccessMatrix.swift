@@ -55,6 +55,7 @@ enum AccessMatrix {
     "PUT /v1/push-token": all("204", programs: noProgram),
     "DELETE /v1/push-token": all("204", programs: noProgram),
     "GET /v1/events": all("200"),
+    "POST /v1/events/tickets": all("201"),
   ]
 
   private static let zones: TextMap<Answers> = [

@@ -19,7 +19,8 @@ struct DocumentedOperation: Hashable {
     return (document["paths"]?.members ?? []).flatMap { path in
       (path.value.members ?? []).map {
         DocumentedOperation(
-          method: $0.name.uppercased(), path: path.name, isSecured: $0.value["security"] == nil)
+          method: $0.name.uppercased(), path: path.name,
+          isSecured: $0.value["security"]?.elements?.isEmpty != true)
       }
     }
   }

@@ -64,6 +64,55 @@ import Testing
     #expect(try RestClient(anna).get("/v1/tables/lists").status == 200)
   }
 
+  @Test("an operator who is in one node's file alone acts there, and not on the other node (I10)")
+  func otherFile() throws {
+    let bob = String(repeating: "b", count: 32)
+    let both = "ada \(ConsoleScene.actor)\nbob \(bob)\n"
+    let one = try ConsoleScene(operators: both, on: server, node: "one")
+    let other = try ConsoleScene(operators: "bob \(bob)\n", on: server, node: "other")
+    func status(_ scene: ConsoleScene, _ cookie: String, _ method: String, _ path: String) throws -> Int {
+      let body = method == "POST" ? revoke(anna.id) : ""
+      let fields = ConsoleScene.mark + [("Cookie", cookie)]
+      return try scene.respond(ConsoleScene.request(method, "api/\(path)", fields, body: body)).status
+    }
+    let (ofAda, ofBob) = (try one.signIn(ConsoleScene.actor), try one.signIn(bob))
+    // Her session is not even one that reads there, and her token begins none.
+    for (method, path) in [("POST", "actions"), ("GET", "users"), ("GET", "session")] {
+      #expect(try status(other, ofAda, method, path) == 401, "\(path)")
+    }
+    let begin = ConsoleScene.request(
+      "POST", "api/session", ConsoleScene.mark, body: "{\"token\": \"\(ConsoleScene.actor)\"}")
+    #expect(try other.respond(begin).status == 401)
+    #expect(try RestClient(anna).get("/v1/tables/lists").status == 200)
+    #expect(try entries().isEmpty)
+    #expect(try status(other, ofBob, "POST", "actions") == 200)
+    #expect(try status(one, ofAda, "POST", "actions") == 200)
+    let written = try entries().map { [$0["operator"], $0["node"]] }
+    #expect(Set(written) == [["bob", "other"], ["ada", "one"]])
+  }
+
+  @Test(
+    "a node that restarts with another file ends the sessions of who lost the line, or has another token (I10)"
+  )
+  func changedFile() throws {
+    let (bob, carol) = (String(repeating: "b", count: 32), String(repeating: "c", count: 32))
+    let before = try ConsoleScene(
+      operators: "ada \(ConsoleScene.actor)\nbob \(bob)\ncarol \(carol)\n", on: server)
+    let cookies = try [ConsoleScene.actor, bob, carol].map { try before.signIn($0) }
+    let after = try ConsoleScene(operators: "bob \(bob)2\ncarol \(carol)\n", on: server)
+    let statuses = try cookies.map { cookie in
+      try after.respond(
+        ConsoleScene.request(
+          "POST", "api/actions", ConsoleScene.mark + [("Cookie", cookie)], body: revoke(anna.id))
+      ).status
+    }
+    #expect(statuses == [401, 401, 200])
+    // A name that goes to somebody else does not bring the old session back.
+    let again = try ConsoleScene(operators: "ada \(ConsoleScene.actor)2\n", on: server)
+    let fields = ConsoleScene.mark + [("Cookie", cookies[0])]
+    #expect(try again.respond(ConsoleScene.request("GET", "api/session", fields)).status == 401)
+  }
+
   @Test("pages of other sites do not act with an operator's cookie (I10)")
   func foreign() throws {
     let cookie = [("Cookie", try scene.signIn(ConsoleScene.actor))]

@@ -17,13 +17,18 @@ struct ConsoleScene {
   let console: Console
   let log = LogRing()
 
-  init(token: String = Self.token) throws {
-    server = try TestServer()
-    let api = try #require(server.inline).api
+  /// - Parameters:
+  ///   - operators: the file of those who may act.
+  ///   - server: whose database it shows; a new one's unless given.
+  init(
+    token: String = Self.token, operators: String = "ada \(Self.actor)\n", on server: TestServer? = nil,
+    node: String = "node"
+  ) throws {
+    self.server = try server ?? TestServer()
+    let api = try #require(self.server.inline).api
     console = Console(
-      try ConsoleConfiguration(token: Array(token.utf8), actions: Array("ada \(Self.actor)\n".utf8)), api,
-      log,
-      retention: Retention(), location: server.location, node: "node", note: { _ in })
+      try ConsoleConfiguration(token: Array(token.utf8), actions: Array(operators.utf8)), api, log,
+      retention: Retention(), location: self.server.location, node: node, note: { _ in })
   }
 
   static func request(

@@ -1,6 +1,7 @@
 // The client in a real browser.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { test } from "node:test";
 import { Browser } from "./chromium.js";
@@ -55,6 +56,72 @@ test("a page syncs by a cookie that its scripts cannot read", async (t) => {
   assert.equal(await tab.run(async () => (await fetch("/v1/devices")).status), 401);
   await tab.run(() => opened.engine.signOut());
   assert.deepEqual((await tab.send("Network.getCookies", { urls })).cookies, []);
+});
+
+test("an EventSource opens a stream by a ticket, with a bearer token and with a cookie, and each ticket once (I10)", async (t) => {
+  const { server, browser } = await start(t);
+  const tab = await browser.open(`${server.address}/`);
+  const phone = await Device.signUp("ada", { server });
+  const list = await phone.makeList("Groceries");
+  await phone.sync();
+  const session = (headers) => tab.run(async (password, headers) => {
+    const device = { name: "board" };
+    const body = JSON.stringify({ name: "ada", password, device });
+    const answer = await fetch("/v1/sessions", { method: "POST", body, headers: { ...headers, "Content-Type": "application/json" } });
+    return (await answer.json()).token;
+  }, password, headers);
+  const cookie = { "Holdfast-Session": "cookie" };
+  const bearer = { Authorization: `Bearer ${await session({})}` };
+  assert.equal(await session(cookie), undefined);
+  const follow = (address) => tab.run((address) => {
+    const heard = { hello: 0, zones: [] };
+    globalThis.source = new EventSource(address);
+    source.addEventListener("hello", () => heard.hello++);
+    source.addEventListener("zones", ({ data }) => heard.zones.push(...JSON.parse(data).zones));
+    globalThis.heard = heard;
+  }, address);
+  const isRefused = () => source.readyState === EventSource.CLOSED;
+  // The cookie goes along, and does not count without the field that an EventSource can't send.
+  await follow("/v1/events");
+  await tab.until(isRefused);
+  for (const [title, headers] of Object.entries({ bearer, cookie })) {
+    const ticket = await tab.run(async (headers) => (await (await fetch("/v1/events/tickets", { method: "POST", headers })).json()).ticket, headers);
+    await follow(`/v1/events?ticket=${ticket}`);
+    await tab.until(() => heard.hello === 1);
+    await phone.write((db) => db.update("lists", list, { title }));
+    await phone.sync();
+    await tab.until((list) => heard.zones.includes(list), list);
+    await tab.run(() => source.close());
+    await follow(`/v1/events?ticket=${ticket}`);
+    await tab.until(isRefused);
+    assert.equal(await tab.run(() => heard.hello), 0);
+  }
+});
+
+test("the example of WEB.md follows zones by an EventSource, also when the server was away", async (t) => {
+  const example = /```js\n(async function follow[^]*?)```/.exec(readFileSync(new URL("../../../docs/WEB.md", import.meta.url), "utf8"))[1];
+  const { server, browser } = await start(t);
+  const tab = await browser.open(`${server.address}/`);
+  const phone = await Device.signUp("ada", { server });
+  const list = await phone.makeList("Groceries");
+  await phone.sync();
+  await tab.run(`async (password) => {
+    ${example}
+    globalThis.heard = [];
+    const body = JSON.stringify({ name: "ada", password, device: { name: "board" } });
+    const answer = await fetch("/v1/sessions", { method: "POST", body, headers: { "Content-Type": "application/json" } });
+    follow((await answer.json()).token, (zones) => heard.push(zones));
+  }`, password);
+  for (const title of ["Food", "Hardware"]) {
+    await tab.until(() => heard.some((zones) => zones.length === 0));
+    await tab.run(() => heard.splice(0));
+    await phone.write((db) => db.update("lists", list, { title }));
+    await phone.sync();
+    await tab.until((list) => heard.some((zones) => zones.includes(list)), list);
+    await tab.run(() => heard.splice(0));
+    await server.kill();
+    await server.start();
+  }
 });
 
 test("one of two tabs syncs, and when it is closed the other does (I2)", async (t) => {

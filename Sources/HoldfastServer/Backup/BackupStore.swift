@@ -1,0 +1,65 @@
+import HoldfastCore
+public import HoldfastService
+
+/// A place for backups, of which the latest are kept: a folder, or another that a program brings; docs/RESTORING.md, section 1.
+///
+/// ```swift
+/// let kept = try BackupFolder("/var/backups/holdfast").add(Backup(location), keeping: 14)
+/// ```
+public protocol BackupStore {
+  /// Writes a backup, and reads it back to its end.
+  ///
+  /// - Parameter name: where nothing is yet.
+  /// - Returns: the contents of the backup.
+  /// - Throws: if the backup is not there whole.
+  func put(_ backup: Backup, as name: String) throws -> Backup.Summary
+
+  /// The names of all that is in the place, of backups and of others.
+  func names() throws -> [String]
+
+  /// Removes a backup.
+  func remove(_ name: String) throws
+
+  /// The name of a backup with that of the place.
+  func path(of name: String) -> String
+}
+
+extension BackupStore {
+  /// Writes a backup named by its time, verifies it, and then removes the oldest ones.
+  ///
+  /// Nothing is removed unless the new backup is good. Only names that this function makes count and are removed.
+  ///
+  /// - Parameters:
+  ///   - backup: the backup to write.
+  ///   - count: the number of backups to keep, 1 or more.
+  ///   - environment: the clock; the system's unless given.
+  /// - Returns: the new backup, its contents, and the backups that were removed.
+  /// - Throws: what `put` and `remove` throw.
+  public func add(
+    _ backup: Backup, keeping count: Int, environment: ServerEnvironment = .system
+  ) throws -> (file: String, summary: Backup.Summary, removed: [String]) {
+    let name = BackupName.make(at: environment.now())
+    let summary = try put(backup, as: name)
+    let removed = try names().filter(BackupName.isOne).sorted().dropLast(max(count, 1))
+    for old in removed { try remove(old) }
+    return (path(of: name), summary, removed.map { path(of: $0) })
+  }
+}
+
+/// The names of backups: their order is the order of time.
+private enum BackupName {
+  static func make(at milliseconds: Int64) -> String {
+    let time = Timestamp.text(milliseconds: milliseconds).utf8.map {
+      $0 == UInt8(ascii: ":") ? UInt8(ascii: "-") : $0
+    }
+    return "holdfast-\(String(decoding: time, as: UTF8.self)).backup"
+  }
+
+  /// Whether `make` may have made a name.
+  static func isOne(_ name: String) -> Bool {
+    guard name.hasPrefix("holdfast-"), name.hasSuffix(".backup") else { return false }
+    let time = name.utf8.dropFirst("holdfast-".utf8.count).dropLast(".backup".utf8.count)
+    return time.count >= 20
+      && time.allSatisfy { (0x30...0x39).contains($0) || [0x2D, 0x2E, 0x54, 0x5A].contains($0) }
+  }
+}
