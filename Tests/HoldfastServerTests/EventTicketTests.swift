@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastHTTP
+import ServerScenes
 import Synchronization
 import Testing
 
