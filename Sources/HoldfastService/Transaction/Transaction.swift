@@ -151,7 +151,7 @@ package final class Transaction {
   /// The zones that contain a record or its tombstone, and are not locked yet.
   private func unlocked(_ entry: RecordEntry) -> TextSet {
     TextSet(
-      entry.places.lazy.filter { [zones] in $0.place.state != .departed && !zones.isLocked($0.zone) }
+      entry.places.lazy.filter { [zones] in $0.state != .departed && !zones.isLocked($0.zone) }
         .map(\.zone))
   }
 
