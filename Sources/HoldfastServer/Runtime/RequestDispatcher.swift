@@ -389,7 +389,8 @@ final class RequestDispatcher: Sendable {
 
   private func finished(_ response: HTTPResponse, _ entry: RequestLog.Entry) -> HTTPResponse {
     var response = response
-    response.headers += [("X-Request-ID", entry.id)] + entry.crossOrigin
+    response.headers.append(("X-Request-ID", entry.id))
+    response.headers += entry.crossOrigin
     // Both are charged: a user may have many addresses, and an address many users.
     response.payers = [entry.address, entry.client.user].compactMap { $0 }
     answered(entry, response)
