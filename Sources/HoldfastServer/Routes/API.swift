@@ -339,11 +339,15 @@ final class API: Sendable {
   func bearerText(of request: HTTPRequest) throws(Problem) -> Substring {
     guard let header = request.headers["Authorization"] else { return try SessionCookie.token(of: request) }
     // Compared by bytes for speed, as it runs for every request. Setting bit 5 lower-cases a letter.
-    let scheme = "bearer ".utf8
-    guard header.utf8.count > scheme.count, zip(header.utf8, scheme).allSatisfy({ $0 | 0x20 == $1 }) else {
-      throw Problem(.tokenMissing)
+    let scheme: StaticString = "bearer "
+    var field = header
+    let isBearer = field.withUTF8 { field in
+      scheme.withUTF8Buffer { scheme in
+        field.count > scheme.count && zip(field, scheme).allSatisfy { $0 | 0x20 == $1 }
+      }
     }
-    return Substring(header.utf8.dropFirst(scheme.count))
+    guard isBearer else { throw Problem(.tokenMissing) }
+    return Substring(header.utf8.dropFirst(scheme.utf8CodeUnitCount))
   }
 
   /// Checks that the content type of a body is JSON.
