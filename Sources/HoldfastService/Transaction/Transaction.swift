@@ -40,6 +40,7 @@ package final class Transaction {
     consents.begin()
     let fetched = try store.begin(footprints)
     for (key, entry) in fetched.records { working.learn(key, entry) }
+    for key in fetched.absent { working.learn(key, RecordEntry()) }
     for key in footprints.lazy.flatMap(\.newRecords) { working.learn(key, RecordEntry()) }
     zones.begin(fetched)
     devices.begin(fetched)
