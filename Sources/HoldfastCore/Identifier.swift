@@ -54,34 +54,29 @@ public enum Identifier {
 
   /// Whether a text can be the id of a record: 1 to 64 bytes without U+0000.
   package static func isPossible(_ text: String) -> Bool {
-    (1...64).contains(text.utf8.count) && !text.utf8.contains(0)
+    (1...64).contains(text.utf8.count) && !text.hasNull
   }
 
   /// Whether a text is a lower-case UUID of any version.
   package static func isUUID(_ text: String) -> Bool {
-    text.utf8.count == 36
-      && text.utf8.enumerated().allSatisfy { index, byte in
-        [8, 13, 18, 23].contains(index) ? byte == UInt8(ascii: "-") : Hexadecimal.value(byte) != nil
-      }
+    var text = text
+    return text.withUTF8 { isUUID($0) }
   }
 
-  /// Whether bytes are a lower-case UUID of version 7.
-  package static func isValid(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+  private static func isUUID(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
     guard bytes.count == 36 else { return false }
-    for index in 0..<36 {
-      let byte = bytes[index]
+    for (index, byte) in bytes.enumerated() {
       switch index {
       case 8, 13, 18, 23: guard byte == UInt8(ascii: "-") else { return false }
-      case 14: guard byte == UInt8(ascii: "7") else { return false }
-      case 19:
-        guard
-          byte == UInt8(ascii: "8") || byte == UInt8(ascii: "9") || byte == UInt8(ascii: "a")
-            || byte == UInt8(ascii: "b")
-        else { return false }
       default: guard Hexadecimal.value(byte) != nil else { return false }
       }
     }
     return true
+  }
+
+  /// Whether bytes are a lower-case UUID of version 7.
+  package static func isValid(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    isUUID(bytes) && bytes[14] == UInt8(ascii: "7") && "89ab".utf8.contains(bytes[19])
   }
 }
 

@@ -56,11 +56,14 @@ package struct JSONWriter: ~Copyable {
   /// Writes `]`. Traps without a matching begin.
   package mutating func endArray() { end(UInt8(ascii: "]")) }
 
-  /// Writes a key that is a literal.
+  /// Writes a key that is a literal without anything to escape.
   package mutating func key(_ name: StaticString) {
     precondition(name.hasPointerRepresentation, "a key has to be a string, not a single character")
     beginValue()
-    appendQuoted(name.utf8Start, name.utf8CodeUnitCount)
+    reserve(name.utf8CodeUnitCount &+ 3)
+    append(UInt8(ascii: "\""))
+    append(name.utf8Start, name.utf8CodeUnitCount)
+    append(UInt8(ascii: "\""))
     append(UInt8(ascii: ":"))
     needsComma = false
   }

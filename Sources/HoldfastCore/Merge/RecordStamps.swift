@@ -36,14 +36,25 @@ package struct RecordStamps: Hashable, Sendable {
 
   /// Parses the form of `text`; nil for any other text.
   package init?(_ text: String) {
-    var parts = text.split(separator: ";").makeIterator()
-    guard let first = parts.next(), let creation = Self.parse(first) else { return nil }
-    self.creation = creation
-    while let part = parts.next() {
-      let pair = part.split(separator: "=", maxSplits: 1)
-      guard pair.count == 2, let stamp = Self.parse(pair[1]) else { return nil }
-      changed.append(Change(column: String(pair[0]), stamp: stamp))
+    var text = text
+    let parsed = text.withUTF8 { bytes -> (ColumnStamp, [Change])? in
+      var parts = bytes.split(separator: UInt8(ascii: ";")).makeIterator()
+      guard let first = parts.next(), let creation = Self.parse(first) else { return nil }
+      var changed: [Change] = []
+      while let part = parts.next() {
+        guard let end = part.firstIndex(of: UInt8(ascii: "=")), let stamp = Self.parse(part[(end + 1)...])
+        else { return nil }
+        changed.append(Change(column: String(decoding: part[..<end], as: UTF8.self), stamp: stamp))
+      }
+      return (creation, changed)
     }
+    guard let parsed else { return nil }
+    (creation, changed) = parsed
+  }
+
+  /// Whether no other device has changed the record.
+  package func isOnly(of device: Int64) -> Bool {
+    creation.device == device && changed.allSatisfy { $0.stamp.device == device }
   }
 
   /// The stamp of a column's last change.
@@ -67,8 +78,8 @@ package struct RecordStamps: Hashable, Sendable {
     "\(stamp.rev).\(stamp.stamp.text).\(stamp.device)"
   }
 
-  private static func parse(_ text: Substring) -> ColumnStamp? {
-    let parts = text.split(separator: ".")
+  private static func parse(_ text: some Collection<UInt8>) -> ColumnStamp? {
+    let parts = text.split(separator: UInt8(ascii: ".")).map { String(decoding: $0, as: UTF8.self) }
     guard parts.count == 3, let rev = Int64(parts[0]), let stamp = Stamp(parts[1]),
       let device = Int64(parts[2])
     else { return nil }

@@ -7,7 +7,7 @@ extension ColumnSchema {
     case (_, .null):
       if required { throw Problem(.valueMissing, "\(name) is required.") }
     case (.text, .text(let text)):
-      if text.utf8.contains(0) {
+      if text.hasNull {
         throw Problem(.invalidValue, "\(name) must not contain the character U+0000.")
       }
       // Scalars are counted only if the byte count exceeds the limit.

@@ -30,7 +30,18 @@ extension String {
   static func ~= (left: String, right: String) -> Bool { left == right }
 
   /// Whether `left` precedes `right` in byte order, which both databases use.
-  static func < (left: String, right: String) -> Bool { left.utf8.lexicographicallyPrecedes(right.utf8) }
+  static func < (left: String, right: String) -> Bool {
+    let isLess = left.utf8.withContiguousStorageIfAvailable { left in
+      right.utf8.withContiguousStorageIfAvailable { right in
+        guard let first = left.baseAddress, let second = right.baseAddress else {
+          return left.count < right.count
+        }
+        let order = memcmp(first, second, Swift.min(left.count, right.count))
+        return order == 0 ? left.count < right.count : order < 0
+      }
+    }
+    return (isLess ?? nil) ?? left.utf8.lexicographicallyPrecedes(right.utf8)
+  }
   static func > (left: String, right: String) -> Bool { right < left }
   static func <= (left: String, right: String) -> Bool { !(right < left) }
   static func >= (left: String, right: String) -> Bool { !(left < right) }
@@ -89,12 +100,15 @@ extension Substring {
 
   /// Whether it contains the bytes of `part`.
   func contains(_ part: String) -> Bool {
-    var rest = utf8[...]
-    while rest.count >= part.utf8.count {
-      if rest.starts(with: part.utf8) { return true }
-      rest = rest.dropFirst()
+    var (text, part) = (String(self), part)
+    return text.withUTF8 { text in
+      part.withUTF8 { part in
+        guard let first = part.first, part.count <= text.count else { return part.isEmpty }
+        return (0...text.count - part.count).contains { start in
+          text[start] == first && text[start..<start + part.count].elementsEqual(part)
+        }
+      }
     }
-    return false
   }
 }
 

@@ -57,7 +57,6 @@ package struct OperationReader: Sendable {
     var zone: String?
     var isPartial = false
     var values: [Value?] = Array(repeating: nil, count: table.columns.count)
-    var bases = values
     if let columns = fields.columns {
       values = try table.values(in: columns) { key, reader in
         // An app with another schema sends null for each column without a value in a new record.
@@ -74,14 +73,7 @@ package struct OperationReader: Sendable {
     if let zone, !Identifier.isPossible(zone) {
       throw Problem(.invalidID, "zone of a record in \(table.name).")
     }
-    if let base = fields.base {
-      try JSONReader.read(base) { reader in
-        try reader.readObject { key, reader in
-          guard let index = table.index(called: key) else { return }
-          bases[index] = try? table.columns[index].value(from: &reader)
-        }
-      }
-    }
+    let bases = try bases(fields, table)
     switch kind {
     case .create:
       if table.zone == .explicit, zone == nil {
@@ -95,10 +87,26 @@ package struct OperationReader: Sendable {
     case .delete:
       if fields.columns != nil { throw Problem(.invalidOperation, "A delete has no columns.") }
     }
-    let settings = values.indices.compactMap { index in
-      values[index].map { RecordOperation.Setting(column: index, value: $0, base: bases[index]) }
+    var settings: [RecordOperation.Setting] = []
+    settings.reserveCapacity(values.count)
+    for (column, value) in values.enumerated() {
+      guard let value else { continue }
+      settings.append(RecordOperation.Setting(column: column, value: value, base: bases?[column] ?? nil))
     }
     return (settings, zone, isPartial)
+  }
+
+  /// The values before the edit on its device; nil if none was sent.
+  private func bases(_ fields: Fields, _ table: TableSchema) throws -> [Value?]? {
+    guard let base = fields.base else { return nil }
+    var bases = [Value?](repeating: nil, count: table.columns.count)
+    try JSONReader.read(base) { reader in
+      try reader.readObject { key, reader in
+        guard let index = table.index(called: key) else { return }
+        bases[index] = try? table.columns[index].value(from: &reader)
+      }
+    }
+    return bases
   }
 }
 

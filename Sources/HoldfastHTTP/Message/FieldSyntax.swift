@@ -1,9 +1,13 @@
 /// Whether `name` is a token of RFC 9110, section 5.6.2.
-func isFieldName(_ name: String) -> Bool { !name.isEmpty && name.utf8.allSatisfy(isTokenByte) }
+func isFieldName(_ name: String) -> Bool {
+  var name = name
+  return name.withUTF8 { !$0.isEmpty && $0.allSatisfy(isTokenByte) }
+}
 
 /// Whether `value` has no control character, which could end the field.
 func isFieldValue(_ value: String) -> Bool {
-  value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+  var value = value
+  return value.withUTF8 { $0.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
 }
 
 /// Whether a byte is allowed in a token: RFC 9110, section 5.6.2.

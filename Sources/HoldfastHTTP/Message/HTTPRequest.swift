@@ -27,33 +27,41 @@ public struct HTTPRequest: Sendable {
   }
 
   /// The target before its "?", percent-encoded.
-  public var path: Substring {
-    target.utf8.firstIndex(of: UInt8(ascii: "?")).map { target[..<$0] } ?? target[...]
+  public var path: Substring { questionMark.map { target[..<$0] } ?? target[...] }
+
+  /// The place of the "?" in the target; nil if there is none.
+  private var questionMark: String.Index? {
+    var target = target
+    let offset = target.withUTF8 { $0.firstIndex(of: UInt8(ascii: "?")) }
+    return offset.map { target.utf8.index(target.startIndex, offsetBy: $0) }
   }
 
   /// The percent-decoded parts of the path: `/a/b%20c` is `["a", "b c"]`. Empty parts are kept, such as after a trailing slash. Nil if the
   /// path does not start with a slash, or has an invalid escape.
   public var pathParts: [String]? {
-    let path = self.path
-    guard path.utf8.first == UInt8(ascii: "/") else { return nil }
-    var parts: [String] = []
-    parts.reserveCapacity(6)
-    for part in path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
-      // Most have no escapes.
-      if !part.contains(UInt8(ascii: "%")) {
-        parts.append(String(Substring(part)))
-      } else if let decoded = percentDecoded(part, plusIsSpace: false) {
-        parts.append(decoded)
-      } else {
-        return nil
+    var target = target
+    return target.withUTF8 { target in
+      let path = target.prefix { $0 != UInt8(ascii: "?") }
+      guard path.first == UInt8(ascii: "/") else { return nil }
+      var parts: [String] = []
+      parts.reserveCapacity(6)
+      for part in path.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+        // Most have no escapes.
+        if !part.contains(UInt8(ascii: "%")) {
+          parts.append(String(decoding: part, as: UTF8.self))
+        } else if let decoded = percentDecoded(part, plusIsSpace: false) {
+          parts.append(decoded)
+        } else {
+          return nil
+        }
       }
+      return parts
     }
-    return parts
   }
 
   /// The target after its "?", percent-encoded; empty if there is none.
   public var query: Substring {
-    target.utf8.firstIndex(of: UInt8(ascii: "?")).map { target[target.utf8.index(after: $0)...] } ?? ""
+    questionMark.map { target[target.utf8.index(after: $0)...] } ?? ""
   }
 
   /// The parameters of the query in order, percent-decoded, with "+" as a space. A parameter without "=" has an empty value; one with an

@@ -19,24 +19,27 @@ struct ResponseHead {
     _ response: HTTPResponse, _ connection: Connection, hasEnd: Bool = true, date: String,
     log: (String) -> Void
   ) {
-    var text = "HTTP/1.1 \(response.status) \(reasonPhrase(of: response.status))\r\n"
-    text += date
+    var bytes = Array("HTTP/1.1 \(response.status) \(reasonPhrase(of: response.status))\r\n".utf8)
+    bytes.reserveCapacity(512)
+    bytes += date.utf8
     for (name, value) in response.headers {
       if isFieldName(name), isFieldValue(value) {
-        text += name
-        text += ": "
-        text += value
-        text += "\r\n"
+        bytes += name.utf8
+        bytes += ": ".utf8
+        bytes += value.utf8
+        bytes += "\r\n".utf8
       } else {
         log("left out a header field of an answer: \(name.debugDescription)")
       }
     }
-    if hasEnd, !Self.hasNoContent(response.status) { text += "Content-Length: \(response.contentLength)\r\n" }
+    if hasEnd, !Self.hasNoContent(response.status) {
+      bytes += "Content-Length: \(response.contentLength)\r\n".utf8
+    }
     // Prevents browsers from interpreting an answer as HTML unless its type says so.
-    text += "X-Content-Type-Options: nosniff\r\n"
-    text += connection.rawValue
-    text += "\r\n"
-    bytes = Array(text.utf8)
+    bytes += "X-Content-Type-Options: nosniff\r\n".utf8
+    bytes += connection.rawValue.utf8
+    bytes += "\r\n".utf8
+    self.bytes = bytes
   }
 
   /// Whether answers with a status end with their head: RFC 9112, section 6.3.

@@ -21,15 +21,15 @@ extension PostgresReader {
     for row in created.indices { requests[created.text(row, 0)] = created.text(row, 1) }
     var found: TextMap<SeenRecord> = [:]
     for row in rows.indices {
-      let (id, zone) = (rows.text(row, 0), rows.text(row, 1))
+      let id = rows.text(row, 0)
       let place = RecordPlace(rows, row)
       guard place.state == .live else {
         // A live record replaces its tombstones in other zones.
-        if found[id] == nil { found[id] = .deleted(Tombstone(place, zone: zone)) }
+        if found[id] == nil { found[id] = .deleted(Tombstone(place)) }
         continue
       }
       let record = StoredRecord(
-        table: table, id: id, zone: zone, seq: place.seq, rev: place.rev, stamps: place.stamps ?? "",
+        table: table, id: id, zone: place.zone, seq: place.seq, rev: place.rev, stamps: place.stamps ?? "",
         values: source.columns.indices.map {
           rows.value(row, RecordPlace.end + $0, source.columns[$0].type)
         })
@@ -97,7 +97,7 @@ extension PostgresReader {
       let content: RecordChange.Content =
         switch place.state {
         case .live: .live(collections.record(rows, row, place, of: table))
-        case .deleted: .deleted(Tombstone(place, zone: zone))
+        case .deleted: .deleted(Tombstone(place))
         case .departed: .departed
         }
       return RecordChange(id: rows.text(row, 0), seq: place.seq, content: content)

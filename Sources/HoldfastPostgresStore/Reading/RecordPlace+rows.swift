@@ -14,10 +14,9 @@ extension RecordPlace {
   /// The place in a ledger row with the columns of `columnsSQL`.
   package init(_ rows: PostgresRows, _ row: Int) {
     self.init(
-      state: State(rawValue: rows.int64(row, 2)) ?? .departed, seq: rows.int64(row, 3),
-      rev: rows.int64(row, 4),
-      stamps: rows.optionalText(row, 5), stamp: rows.optionalInt64(row, 6),
-      device: rows.optionalInt64(row, 7),
+      zone: rows.text(row, 1), state: State(rawValue: rows.int64(row, 2)) ?? .departed,
+      seq: rows.int64(row, 3), rev: rows.int64(row, 4), stamps: rows.optionalText(row, 5),
+      stamp: rows.optionalInt64(row, 6), device: rows.optionalInt64(row, 7),
       deletedSeq: rows.optionalInt64(row, 8), size: rows.int64(row, 9))
     if state == .deleted, let stamps { (stamp, self.stamps) = (Self.last(of: stamps), nil) }
   }
@@ -34,7 +33,7 @@ extension RecordEntry {
   /// Adds a ledger row, and the values after it.
   mutating func add(_ rows: PostgresRows, _ row: Int, _ columns: [PostgresLayout.Column]) {
     let place = RecordPlace(rows, row)
-    places[rows.text(row, 1)] = place
+    places.put(place)
     if place.state != .live { return }
     values = columns.indices.map { rows.value(row, RecordPlace.end + $0, columns[$0].type) }
   }

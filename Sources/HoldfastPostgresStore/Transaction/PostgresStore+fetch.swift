@@ -157,7 +157,7 @@ extension Fetched {
     for (index, footprint) in footprints.enumerated() {
       let isDeviceHeld = footprint.device.map { (devices[$0.number] ?? nil) == nil } ?? false
       func isHeld(_ key: Footprint.Key) -> Bool {
-        records[key]?.places.contains { $0.place.state != .departed && held.contains($0.zone) } ?? false
+        records[key]?.places.contains { $0.state != .departed && held.contains($0.zone) } ?? false
       }
       let isZoneHeld =
         !held.isEmpty

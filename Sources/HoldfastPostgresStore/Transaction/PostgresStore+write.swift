@@ -137,12 +137,15 @@ extension PostgresStore {
     var (added, put): ([Placed], [Placed]) = ([], [])
     for change in changes {
       let before = change.before?.places ?? RecordPlaces()
-      for (zone, _) in before where change.now.places[zone] == nil { dropped.append((change.key, zone)) }
-      for (zone, place) in change.now.places where before[zone] != place {
-        if before[zone] == nil {
-          added.append((change.key, zone, place))
-        } else {
-          put.append((change.key, zone, place))
+      for place in before where change.now.places[place.zone] == nil {
+        dropped.append((change.key, place.zone))
+      }
+      for place in change.now.places {
+        let old = before[place.zone]
+        if old == nil {
+          added.append((change.key, place))
+        } else if old != place {
+          put.append((change.key, place))
         }
       }
     }
@@ -157,12 +160,12 @@ extension PostgresStore {
     send(added, Self.addPlaces, pipe)
   }
 
-  private typealias Placed = (key: Footprint.Key, zone: String, place: RecordPlace)
+  private typealias Placed = (key: Footprint.Key, place: RecordPlace)
 
   private func send(_ placed: [Placed], _ statement: PostgresStatement, _ pipe: PostgresPipeline) {
     if placed.isEmpty { return }
     var parameters = PostgresParameters()
-    parameters.append(array: placed.lazy.map(\.zone))
+    parameters.append(array: placed.lazy.map(\.place.zone))
     parameters.append(array: placed.lazy.map(\.place.seq))
     parameters.append(array: placed.lazy.map { self.schema.tables[$0.key.table].name })
     parameters.append(array: placed.lazy.map(\.key.id))

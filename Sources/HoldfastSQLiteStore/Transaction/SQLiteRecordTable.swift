@@ -56,10 +56,11 @@ final class SQLiteRecordTable {
     try findTombstones.bind(table.name, at: 2)
     defer { findTombstones.reset() }
     while try findTombstones.step() {
-      entry.places[findTombstones.text(0)] = RecordPlace(
-        state: findTombstones.integer(6) == 1 ? .departed : .deleted, seq: findTombstones.integer(1),
-        rev: findTombstones.integer(2), stamp: findTombstones.integer(3), device: findTombstones.integer(4),
-        deletedSeq: findTombstones.integer(5))
+      entry.places.put(
+        RecordPlace(
+          zone: findTombstones.text(0), state: findTombstones.integer(6) == 1 ? .departed : .deleted,
+          seq: findTombstones.integer(1), rev: findTombstones.integer(2), stamp: findTombstones.integer(3),
+          device: findTombstones.integer(4), deletedSeq: findTombstones.integer(5)))
     }
     return entry
   }
@@ -94,9 +95,10 @@ final class SQLiteRecordTable {
       return
     }
     let values = table.columns.indices.map { find.columnValue(4 + $0) }
-    entry.places[find.text(0)] = RecordPlace(
-      state: .live, seq: find.integer(1), rev: find.integer(2), stamps: find.text(3),
-      size: StoredRecord.bytes(id, values))
+    entry.places.put(
+      RecordPlace(
+        zone: find.text(0), state: .live, seq: find.integer(1), rev: find.integer(2), stamps: find.text(3),
+        size: StoredRecord.bytes(id, values)))
     entry.values = values
   }
 
@@ -104,27 +106,25 @@ final class SQLiteRecordTable {
 
   func write(_ change: ChangedRecord) throws {
     let id = change.key.id
-    for (zone, place) in change.before?.places ?? RecordPlaces() where place.state != .live {
-      let now = change.now.places[zone]
-      if now == nil || now?.state == .live { try removeTombstone(of: id, in: zone) }
+    for place in change.before?.places ?? RecordPlaces() where place.state != .live {
+      let now = change.now.places[place.zone]
+      if now == nil || now?.state == .live { try removeTombstone(of: id, in: place.zone) }
     }
-    for (zone, place) in change.now.places where place.state != .live {
-      if change.before?.places[zone] != place { try put(place, of: id, in: zone) }
+    for place in change.now.places where place.state != .live {
+      if change.before?.places[place.zone] != place { try put(place, of: id) }
     }
-    let before = change.before?.home
-    guard let zone = change.now.home, let place = change.now.places[zone], let values = change.now.values
-    else {
+    let before = change.before?.places.live
+    guard let place = change.now.places.live, let values = change.now.values else {
       if before != nil { try remove(id) }
       return
     }
-    if before == nil { return try insert(id, in: zone, place, values) }
-    if before == zone, change.before?.places[zone] == place { return }
-    try update(id, in: zone, place, values)
+    if before == nil { return try insert(id, place, values) }
+    if before != place { try update(id, place, values) }
   }
 
-  private func insert(_ id: String, in zone: String, _ place: RecordPlace, _ values: [Value]) throws {
+  private func insert(_ id: String, _ place: RecordPlace, _ values: [Value]) throws {
     try add.bind(id, at: 1)
-    try add.bind(zone, at: 2)
+    try add.bind(place.zone, at: 2)
     try add.bind(place.seq, at: 3)
     try add.bind(place.rev, at: 4)
     try add.bind(place.stamps ?? "", at: 5)
@@ -132,8 +132,8 @@ final class SQLiteRecordTable {
     try add.run()
   }
 
-  private func update(_ id: String, in zone: String, _ place: RecordPlace, _ values: [Value]) throws {
-    try change.bind(zone, at: 1)
+  private func update(_ id: String, _ place: RecordPlace, _ values: [Value]) throws {
+    try change.bind(place.zone, at: 1)
     try change.bind(place.seq, at: 2)
     try change.bind(place.rev, at: 3)
     try change.bind(place.stamps ?? "", at: 4)
@@ -147,8 +147,8 @@ final class SQLiteRecordTable {
     try drop.run()
   }
 
-  private func put(_ tombstone: RecordPlace, of id: String, in zone: String) throws {
-    try putTombstone.bind(zone, at: 1)
+  private func put(_ tombstone: RecordPlace, of id: String) throws {
+    try putTombstone.bind(tombstone.zone, at: 1)
     try putTombstone.bind(tombstone.seq, at: 2)
     try putTombstone.bind(table.name, at: 3)
     try putTombstone.bind(id, at: 4)

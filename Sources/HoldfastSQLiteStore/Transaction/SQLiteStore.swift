@@ -105,9 +105,7 @@ final class SQLiteStore: StoreWriter {
     var fetched = Fetched()
     let records = footprints.lazy.flatMap(\.records)
     for (table, keys) in Dictionary(grouping: records, by: \.table) where keys.count >= Self.manyRecords {
-      for id in try tables[table].absent(keys.map(\.id)) {
-        fetched.records[Footprint.Key(table: table, id: id)] = RecordEntry()
-      }
+      fetched.absent += try tables[table].absent(keys.map(\.id)).map { Footprint.Key(table: table, id: $0) }
     }
     return fetched
   }

@@ -18,6 +18,7 @@ final class API: Sendable {
   let snapshots: Snapshots?
   /// A cache of recently seen devices.
   let keys: DeviceKeys
+  let hashes = TokenHashes()
   let log: @Sendable (String) -> Void
   /// The origins that may call from a browser.
   let crossOrigin: CrossOrigin
@@ -94,7 +95,7 @@ final class API: Sendable {
       guard let text = try? bearerText(of: request), provider == nil || !JWT.isMeant(by: text) else {
         return false
       }
-      return keys[TokenHash(of: text)] != nil
+      return keys[hashes[text]] != nil
     default: return false
     }
   }
@@ -136,7 +137,7 @@ final class API: Sendable {
   /// The client whose share of the queues a request uses.
   func client(of request: HTTPRequest) -> Client {
     guard let text = try? bearerText(of: request) else { return .address(request.remoteAddress) }
-    let hash = TokenHash(of: text)
+    let hash = hashes[text]
     if let key = keys[hash] { return .user(key.user) }
     // A service of the team may send JWTs of many users from one address.
     return provider != nil && JWT.isMeant(by: text) ? .token(hash) : .address(request.remoteAddress)
@@ -339,11 +340,15 @@ final class API: Sendable {
   func bearerText(of request: HTTPRequest) throws(Problem) -> Substring {
     guard let header = request.headers["Authorization"] else { return try SessionCookie.token(of: request) }
     // Compared by bytes for speed, as it runs for every request. Setting bit 5 lower-cases a letter.
-    let scheme = "bearer ".utf8
-    guard header.utf8.count > scheme.count, zip(header.utf8, scheme).allSatisfy({ $0 | 0x20 == $1 }) else {
-      throw Problem(.tokenMissing)
+    let scheme: StaticString = "bearer "
+    var field = header
+    let isBearer = field.withUTF8 { field in
+      scheme.withUTF8Buffer { scheme in
+        field.count > scheme.count && zip(field, scheme).allSatisfy { $0 | 0x20 == $1 }
+      }
     }
-    return Substring(header.utf8.dropFirst(scheme.count))
+    guard isBearer else { throw Problem(.tokenMissing) }
+    return Substring(header.utf8.dropFirst(scheme.utf8CodeUnitCount))
   }
 
   /// Checks that the content type of a body is JSON.

@@ -17,7 +17,7 @@ struct Authentication {
   /// - Throws: `Problem`: `tokenMissing`, or `tokenInvalid` for an invalid JWT.
   func bearer(of request: HTTPRequest) throws(Problem) -> Bearer {
     let text = try api.bearerText(of: request)
-    guard let provider = api.provider, JWT.isMeant(by: text) else { return Bearer(hash: TokenHash(of: text)) }
+    guard let provider = api.provider, JWT.isMeant(by: text) else { return Bearer(hash: api.hashes[text]) }
     guard case .good(let claims) = provider.check(text, at: api.environment.now()) else {
       throw Problem(.tokenInvalid)
     }

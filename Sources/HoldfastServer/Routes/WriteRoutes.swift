@@ -59,8 +59,9 @@ struct WriteRoutes {
   private func content(
     _ request: HTTPRequest, at target: RestTarget, _ condition: RestItem.Condition?
   ) throws -> RestReader.Content {
+    var random = RandomWords(api.environment.random)
     let reader = RestReader(schema: api.schema) {
-      makeIdentifier(milliseconds: api.environment.now(), random: api.environment.random)
+      Identifier.make(milliseconds: api.environment.now(), random: random.pair())
     }
     let body = request.body
     switch (target, request.method) {

@@ -93,8 +93,8 @@ struct ZoneRoutes {
       let token = ChangeToken(epoch: history.epoch, seq: zone.seq)
       let tag = token.text
       let progress = zone.acked(token)
-      guard known == "\"\(tag)\"", request.query == "since=\(tag)", !zone.role.isEmpty, !progress.hasChanges,
-        !progress.isFenced(epoch: history.epoch)
+      guard known == "\"\(tag)\"", String(request.query) == "since=\(tag)", !zone.role.isEmpty,
+        !progress.hasChanges, !progress.isFenced(epoch: history.epoch)
       else { return nil }
       return .notModified(.init(tag: tag))
     }

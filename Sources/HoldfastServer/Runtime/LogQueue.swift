@@ -9,8 +9,9 @@ import HoldfastService
   import Darwin
 #endif
 
-/// A queue of log lines for a file descriptor. One thread writes them, so that a pipe without a reader blocks no request. When the queue is
-/// full, lines are dropped and counted.
+/// A queue of log lines for a file descriptor. One thread writes them, so that a pipe without a reader blocks no request. It writes those of
+/// some milliseconds at once, because to be woken for each line would cost a request more than the line. When the queue is full, lines are
+/// dropped and counted.
 ///
 /// @unchecked Sendable: mutable state is accessed only with the lock held.
 final class LogQueue: @unchecked Sendable {
@@ -18,6 +19,8 @@ final class LogQueue: @unchecked Sendable {
   static let standardError = LogQueue(descriptor: 2, now: ServerEnvironment.system.now)
   /// The maximum size of the queue in bytes.
   static let limit = 1 << 20
+  /// How long a line waits for others.
+  private static let pause = Duration.milliseconds(5)
 
   private let descriptor: Int32
   private let now: @Sendable () -> Int64
@@ -26,6 +29,9 @@ final class LogQueue: @unchecked Sendable {
   private var dropped: Int64 = 0
   private var droppedSinceStart: Int64 = 0
   private var isWriting = false
+  /// Whether the thread waits for a line.
+  private var isIdle = false
+  private var isFlushing = false
   private var hasThread = false
 
   init(descriptor: Int32, now: @escaping @Sendable () -> Int64) {
@@ -45,7 +51,7 @@ final class LogQueue: @unchecked Sendable {
       noteDropped()
       append(line)
       if !hasThread { hasThread = SystemThread { self.run() } != nil }
-      lock.broadcast()
+      if isIdle { lock.broadcast() }
     }
   }
 
@@ -54,6 +60,8 @@ final class LogQueue: @unchecked Sendable {
     let deadline = MonotonicTime.exact + duration
     lock.hold {
       noteDropped()
+      isFlushing = true
+      defer { isFlushing = false }
       lock.broadcast()
       while !waiting.isEmpty || isWriting, hasThread, .exact < deadline { lock.wait(until: deadline) }
     }
@@ -79,7 +87,11 @@ final class LogQueue: @unchecked Sendable {
       let lines = lock.hold { () -> [UInt8] in
         isWriting = false
         lock.broadcast()
+        isIdle = true
         while waiting.isEmpty { lock.wait() }
+        isIdle = false
+        let deadline = MonotonicTime.exact + Self.pause
+        while !isFlushing, .exact < deadline { lock.wait(until: deadline) }
         isWriting = true
         defer { waiting = [] }
         return waiting

@@ -232,6 +232,13 @@ final class RequestDispatcher: Sendable {
       client: api.client(of: request))
   }
 
+  /// The client of a request.
+  private func client(of received: HTTPRequest) -> Client {
+    var request = received
+    request.remoteAddress = proxies.client(of: received).address
+    return api.client(of: request)
+  }
+
   /// Answers a request, now or later.
   func handle(_ received: HTTPRequest, _ responder: HTTPResponder) {
     let entry = entry(of: received)
@@ -261,16 +268,16 @@ final class RequestDispatcher: Sendable {
       return decide(known.admission(of: head), head, admission)
     }
     let isTaken = reading.enqueue(
-      { [self] in decide(known.admission(of: head), head, admission) }, of: entry(of: head).client)
+      { [self] in decide(known.admission(of: head), head, admission) }, of: client(of: head))
     if !isTaken { admission.refuse(refused(.problem(Problem(.busy, retryAfter: 1)), head)) }
   }
 
   private func decide(_ decision: Admission, _ head: HTTPRequest, _ admission: HTTPAdmission) {
     switch decision {
-    case .admitted(let limit): admission.admit(maximumBodyBytes: limit, payer: entry(of: head).client.user)
+    case .admitted(let limit): admission.admit(maximumBodyBytes: limit, payer: client(of: head).user)
     case .refused(let response): admission.refuse(refused(response, head))
     case .fetch(let work):
-      let isTaken = fetches.enqueue({ [self] in decide(work(), head, admission) }, of: entry(of: head).client)
+      let isTaken = fetches.enqueue({ [self] in decide(work(), head, admission) }, of: client(of: head))
       if !isTaken { admission.refuse(refused(.problem(Problem(.busy, retryAfter: 1)), head)) }
     }
   }
@@ -389,7 +396,8 @@ final class RequestDispatcher: Sendable {
 
   private func finished(_ response: HTTPResponse, _ entry: RequestLog.Entry) -> HTTPResponse {
     var response = response
-    response.headers += [("X-Request-ID", entry.id)] + entry.crossOrigin
+    response.headers.append(("X-Request-ID", entry.id))
+    response.headers += entry.crossOrigin
     // Both are charged: a user may have many addresses, and an address many users.
     response.payers = [entry.address, entry.client.user].compactMap { $0 }
     answered(entry, response)

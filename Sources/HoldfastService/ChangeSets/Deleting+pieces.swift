@@ -5,8 +5,12 @@ struct LongDeletion: Error {}
 
 /// Deletions in pieces: docs/SERVER.md, "How long one request holds the writer".
 extension Deleting {
-  /// The number of records of a level that are read together: at most as many as a piece deletes.
-  private var width: Int { max(1, min(200, stores.pieceLimit / ChangeSetWork.follower)) }
+  /// The number of records of a level that are read together: as many as a piece deletes, less those above it. So the same few are not
+  /// skipped again and again, and a deep tree is not read whole.
+  private func width(below above: Int) -> Int {
+    let most = max(1, stores.pieceLimit / ChangeSetWork.follower)
+    return max(min(200, most), most - above)
+  }
   /// The maximum depth of a deletion in pieces.
   private static let depth = 10_000
 
@@ -71,7 +75,7 @@ extension Deleting {
     var levels = [[Footprint.Key(table: live.table, id: live.id)]]
     var above = Set(levels[0])
     while let level = levels.last {
-      if try detachSome(of: level, at: stamp) {
+      if try detachSome(of: level, width(below: above.count), at: stamp) {
         if run.work.microseconds > stores.pieceLimit { return false }
         continue
       }
@@ -105,7 +109,7 @@ extension Deleting {
   ) throws -> [Footprint.Key] {
     for (link, ids) in links(to: level) where unrestricted(link) == .cascade {
       while true {
-        let found = try some(link, ids)
+        let found = try some(link, ids, width(below: above.count))
         if found.isEmpty { break }
         let keys = found.map { Footprint.Key(table: link.table, id: $0) }
         let children = keys.filter { !above.contains($0) }
@@ -122,7 +126,7 @@ extension Deleting {
   }
 
   /// Some of the records that reference others. A record that only the index lists is skipped: it would be found forever.
-  private func some(_ link: SyncSchema.Link, _ ids: [String]) throws -> [String] {
+  private func some(_ link: SyncSchema.Link, _ ids: [String], _ width: Int) throws -> [String] {
     let table = stores.tables[link.table]
     let found = TextSet(try table.references(by: link.column, to: ids, limit: width).map(\.id)).sorted()
     try table.prefetch(found)
@@ -132,9 +136,9 @@ extension Deleting {
   /// Sets some of the set-null references to records of a level to null.
   ///
   /// - Returns: whether it found any.
-  private func detachSome(of level: [Footprint.Key], at stamp: Stamp) throws -> Bool {
+  private func detachSome(of level: [Footprint.Key], _ width: Int, at stamp: Stamp) throws -> Bool {
     for (link, ids) in links(to: level) where unrestricted(link) == .setNull {
-      let found = try some(link, ids)
+      let found = try some(link, ids, width)
       if found.isEmpty { continue }
       for id in found {
         run.work.addFollower()

@@ -45,7 +45,9 @@ struct Deleting: ChangeSetPart {
   /// The columns that other devices changed after the deletion's base rev. For a cascading child without its own delete in the set, all
   /// such columns count. In a membership, only the role is a user's edit.
   private func overlaps(with live: StoredRecord, at stamp: Stamp) -> [Overlap] {
-    guard live.table != stores.conflicts, let stamps = RecordStamps(live.stamps) else { return [] }
+    guard live.table != stores.conflicts, let stamps = RecordStamps(live.stamps),
+      !stamps.isOnly(of: author.device)
+    else { return [] }
     let known = run.deletedRev(live.table, live.id) ?? 0
     let columns = schema.tables[live.table].columns
     let edited =

@@ -102,12 +102,7 @@ package final class RecordStores {
 }
 
 /// A new UUIDv7 from the environment's randomness.
-package func makeIdentifier(milliseconds: Int64, random: (Int) -> [UInt8]) -> String {
-  let words = random(16).withUnsafeBytes {
-    (
-      $0.loadUnaligned(fromByteOffset: 0, as: UInt64.self),
-      $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
-    )
-  }
-  return Identifier.make(milliseconds: milliseconds, random: words)
+package func makeIdentifier(milliseconds: Int64, random: @escaping (Int) -> [UInt8]) -> String {
+  var random = RandomWords(random)
+  return Identifier.make(milliseconds: milliseconds, random: random.pair())
 }

@@ -9,7 +9,9 @@ package struct TokenHash: Sendable, Hashable {
 
   /// Hashes a token in its wire form.
   package init(of token: some StringProtocol) {
-    self.init(SHA256.hash(of: Array(token.utf8)))
+    var (token, hash) = (String(token), SHA256())
+    token.withUTF8 { hash.add(UnsafeRawBufferPointer($0)) }
+    self.init(hash.hash())
   }
 
   /// A keyed hash (HMAC-SHA256) for the device of an identity at a client, whose tokens are JWTs. It equals no token's hash, because those

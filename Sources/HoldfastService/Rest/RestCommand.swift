@@ -42,8 +42,8 @@ package struct RestCommand: Sendable {
   }
 }
 
-/// One operation on one record.
-package struct RestItem: Sendable {
+/// One operation on one record. An object, as it is handed on often.
+package final class RestItem: Sendable {
   package enum Verb: String, Sendable {
     case create
     case update
@@ -82,11 +82,24 @@ package struct RestItem: Sendable {
   /// The JSON columns that are merged into the current value.
   let patches: [Int]
   /// Columns that change relative to the current value: counters and sets.
-  var increments: [RestIncrement] = []
+  let increments: [RestIncrement]
   /// For `resolve`: the chosen value.
-  package var choice: ConflictChoice?
+  package let choice: ConflictChoice?
   /// The position columns that the transaction fills in, and the places.
-  package var places: [Int: Place] = [:]
+  package let places: [Int: Place]
+
+  init(
+    verb: Verb, operation: RecordOperation, condition: Condition?, patches: [Int] = [],
+    increments: [RestIncrement] = [], choice: ConflictChoice? = nil, places: [Int: Place] = [:]
+  ) {
+    self.verb = verb
+    self.operation = operation
+    self.condition = condition
+    self.patches = patches
+    self.increments = increments
+    self.choice = choice
+    self.places = places
+  }
 
   /// The record.
   package var key: Footprint.Key { Footprint.Key(table: operation.table, id: operation.id) }

@@ -16,7 +16,7 @@ extension RestReader {
     }
     let operation = RecordOperation(
       kind: .update, table: table, id: id, rev: .max, stamp: Stamp(rawValue: .max), settings: [])
-    let item = RestItem(verb: .resolve, operation: operation, condition: nil, patches: [], choice: choice)
+    let item = RestItem(verb: .resolve, operation: operation, condition: nil, choice: choice)
     return (.single, [.success(item)])
   }
 

@@ -21,7 +21,7 @@ package struct RestReader {
   /// The facts about an item that its position in the request decides.
   private struct Place {
     /// The permitted members.
-    let members: TextSet
+    let members: Members
     var verb: RestItem.Verb?
     var table: Int?
     var id: String?
@@ -32,32 +32,26 @@ package struct RestReader {
 
   /// The body of `POST /v1/tables/{table}`: one record, or many.
   package func creations(in table: Int, _ body: [UInt8]) throws(Problem) -> Content {
-    try read(body) { fields in
-      if fields.names.contains("records") {
-        return try many(
-          fields, "records", isAtomic: false,
-          Place(members: ["id", "zone", "columns"], verb: .create, table: table))
-      }
-      let place = Place(members: ["id", "zone", "columns"], verb: .create, table: table)
+    let place = Place(members: [.id, .zone, .columns], verb: .create, table: table)
+    return try read(body, List(member: .records, place: place)) { fields, list in
+      if fields.present.contains(.records) { return try many(fields, list, isAtomic: false) }
       return (.single, [item(fields, place)])
     }
   }
 
   /// The body of `PATCH /v1/tables/{table}`.
   package func updates(in table: Int, _ body: [UInt8]) throws(Problem) -> Content {
-    try read(body) { fields in
-      try many(
-        fields, "records", isAtomic: false,
-        Place(members: ["id", "rev", "columns", "base", "at", "if_match"], verb: .update, table: table))
+    let place = Place(members: [.id, .rev, .columns, .base, .at, .ifMatch], verb: .update, table: table)
+    return try read(body, List(member: .records, place: place)) { fields, list in
+      try many(fields, list, isAtomic: false)
     }
   }
 
   /// The body of `POST /v1/batch`.
   package func batch(_ body: [UInt8]) throws(Problem) -> Content {
-    try read(body) { fields in
-      try many(
-        fields, "operations", isAtomic: true,
-        Place(members: ["op", "table", "id", "rev", "zone", "columns", "base", "at", "if_match"]))
+    let place = Place(members: [.op, .table, .id, .rev, .zone, .columns, .base, .at, .ifMatch])
+    return try read(body, List(member: .operations, place: place)) { fields, list in
+      try many(fields, list, isAtomic: true)
     }
   }
 
@@ -65,14 +59,14 @@ package struct RestReader {
   package func one(
     _ verb: RestItem.Verb, _ table: Int, _ id: String, _ condition: RestItem.Condition?, _ body: [UInt8]
   ) throws(Problem) -> Content {
-    let members: TextSet =
+    let members: Members =
       switch verb {
-      case .update: ["columns", "rev", "base", "at"]
-      case .replace: ["columns", "rev", "zone"]
-      case .create, .delete, .restore, .resolve: ["columns"]
+      case .update: [.columns, .rev, .base, .at]
+      case .replace: [.columns, .rev, .zone]
+      case .create, .delete, .restore, .resolve: [.columns]
       }
     let place = Place(members: members, verb: verb, table: table, id: id, condition: condition)
-    return try read(body) { fields in (.single, [item(fields, place)]) }
+    return try read(body, List(member: [], place: place)) { fields, _ in (.single, [item(fields, place)]) }
   }
 
   /// Deletes of records, by id only.
@@ -84,41 +78,60 @@ package struct RestReader {
     }
   }
 
-  private func read(_ body: [UInt8], _ content: (RestFields) throws -> Content) throws(Problem) -> Content {
+  private func read(
+    _ body: [UInt8], _ list: List, _ content: (RestFields, List) throws -> Content
+  ) throws(Problem) -> Content {
     var read: Content = (.each, [])
     try readJSON(body) { reader in
       guard try reader.peekKind() == .object else { throw Problem(.invalidRequest, "The body is an object.") }
-      var fields = RestFields()
-      try reader.readObject { key, reader in try fields.take(key, from: &reader) }
-      read = try content(fields)
+      var (fields, list) = (RestFields(), list)
+      try reader.readObject { key, reader in
+        let member = Members(key)
+        if let member, member == list.member, try reader.peekKind() == .array {
+          fields.present.insert(member)
+          list.items = try items(&reader, list)
+        } else {
+          try fields.take(member, key, from: &reader)
+        }
+      }
+      read = try content(fields, list)
     }
     return read
   }
 
-  private func many(
-    _ fields: RestFields, _ name: String, isAtomic: Bool, _ place: Place
-  ) throws -> Content {
-    if let other = fields.names.first(where: { $0 != name && $0 != "atomic" }) {
-      throw Problem(.invalidRequest, "\(other) is not known beside \(name).")
-    }
-    guard !fields.isWrong("atomic") else { throw Problem(.invalidRequest, "atomic is true or false.") }
-    guard let list = fields.list, !fields.isWrong(name) else {
-      throw Problem(.invalidRequest, "\(name) must be an array of objects.")
-    }
+  /// The list of items in a body.
+  private struct List {
+    /// The member that has it; none for a body without.
+    let member: Members
+    let place: Place
+    /// Nil where the member is no array.
+    var items: [Result<RestItem, Problem>]?
+  }
+
+  private func items(_ reader: inout JSONReader, _ list: List) throws -> [Result<RestItem, Problem>] {
     var items: [Result<RestItem, Problem>] = []
-    try JSONReader.read(list) { reader in
-      try reader.readArray { reader in
-        if items.count == Self.itemLimit {
-          throw Problem(.invalidRequest, "\(name) has more than \(Self.itemLimit) items.")
-        }
-        guard try reader.peekKind() == .object else {
-          items.append(.failure(Problem(.invalidOperation, "An item is an object.")))
-          return try reader.skipValue()
-        }
-        var fields = RestFields()
-        try reader.readObject { key, reader in try fields.take(key, from: &reader) }
-        items.append(item(fields, place))
+    try reader.readArray { reader in
+      if items.count == Self.itemLimit {
+        throw Problem(.invalidRequest, "\(list.member) has more than \(Self.itemLimit) items.")
       }
+      guard try reader.peekKind() == .object else {
+        items.append(.failure(Problem(.invalidOperation, "An item is an object.")))
+        return try reader.skipValue()
+      }
+      var fields = RestFields()
+      try reader.readObject { key, reader in try fields.take(Members(key), key, from: &reader) }
+      items.append(item(fields, list.place))
+    }
+    return items
+  }
+
+  private func many(_ fields: RestFields, _ list: List, isAtomic: Bool) throws -> Content {
+    if let other = fields.first(besides: [list.member, .atomic]) {
+      throw Problem(.invalidRequest, "\(other) is not known beside \(list.member).")
+    }
+    if fields.wrong.contains(.atomic) { throw Problem(.invalidRequest, "atomic is true or false.") }
+    guard let items = list.items else {
+      throw Problem(.invalidRequest, "\(list.member) must be an array of objects.")
     }
     return (fields.atomic ?? isAtomic ? .atomic : .each, items)
   }
@@ -135,13 +148,11 @@ package struct RestReader {
   }
 
   private func checked(_ fields: RestFields, _ place: Place) throws -> RestItem {
-    for name in fields.names {
-      if !place.members.contains(name) {
-        throw Problem(
-          .invalidOperation, "Unknown member \"\(name.prefix(64))\". Put column values inside \"columns\".")
-      }
-      if fields.isWrong(name) { throw Problem(.invalidOperation, "\(name) has a wrong type.") }
+    if let name = fields.first(besides: place.members) {
+      throw Problem(
+        .invalidOperation, "Unknown member \"\(name.prefix(64))\". Put column values inside \"columns\".")
     }
+    if !fields.wrong.isEmpty { throw Problem(.invalidOperation, "\(fields.wrong) has a wrong type.") }
     guard let verb = place.verb ?? fields.verb.flatMap(RestItem.Verb.init), verb != .resolve else {
       throw Problem(.invalidOperation, "op must be create, update, replace, delete or restore.")
     }
@@ -196,12 +207,12 @@ package struct RestReader {
     return Stamp(milliseconds: milliseconds)
   }
 
-  /// The values that the client saw in the columns before.
+  /// The values that the client saw in the columns before; nil if it does not say.
   private func bases(
     _ fields: RestFields, _ table: TableSchema, of values: [Value?]
-  ) throws -> [Value?] {
+  ) throws -> [Value?]? {
+    guard let base = fields.base else { return nil }
     var bases = [Value?](repeating: nil, count: table.columns.count)
-    guard let base = fields.base else { return bases }
     try JSONReader.read(base) { reader in
       try reader.readObject { key, reader in
         guard let index = table.index(called: key) else {
@@ -271,14 +282,18 @@ package struct RestReader {
     // A placeholder. The position is filled in when the item is applied.
     for column in changes.places.keys { values[column] = .text("") }
     if verb != .update { values = try table.completed(values) }
-    let settings = values.indices.compactMap { index in
-      values[index].map { RecordOperation.Setting(column: index, value: $0, base: bases[index]) }
+    var (settings, patches): ([RecordOperation.Setting], [Int]) = ([], [])
+    settings.reserveCapacity(values.count)
+    for (column, value) in values.enumerated() {
+      guard let value else { continue }
+      settings.append(RecordOperation.Setting(column: column, value: value, base: bases?[column] ?? nil))
+      if verb == .update, table.columns[column].type == .json,
+        value.text?.utf8.first == UInt8(ascii: "{")
+      {
+        patches.append(column)
+      }
     }
-    let patches = settings.filter { setting in
-      verb == .update && table.columns[setting.column].type == .json
-        && setting.value.text?.utf8.first == UInt8(ascii: "{")
-    }
-    return (settings, patches.map(\.column), changes)
+    return (settings, patches, changes)
   }
 }
 
@@ -314,58 +329,5 @@ extension RestItem.Place {
         "\(column) is a position, {\"after\": ID}, {\"before\": ID}, {\"at\": \"first\"} or {\"at\": \"last\"}."
       )
     }
-  }
-}
-
-/// The members of a body or of an item, as received.
-private struct RestFields {
-  /// The names of the present members.
-  private(set) var names: [String] = []
-  private(set) var verb: String?
-  private(set) var table: String?
-  private(set) var id: String?
-  private(set) var zone: String?
-  private(set) var rev: Int64?
-  private(set) var ifMatch: RestItem.Condition?
-  private(set) var atomic: Bool?
-  private(set) var at: String?
-  private(set) var base: UnsafeBufferPointer<UInt8>?
-  private(set) var columns: UnsafeBufferPointer<UInt8>?
-  private(set) var list: UnsafeBufferPointer<UInt8>?
-  private var wrong: TextSet = []
-
-  /// Whether a member has a wrong type.
-  func isWrong(_ name: String) -> Bool { wrong.contains(name) }
-
-  mutating func take(_ key: JSONKey, from reader: inout JSONReader) throws {
-    let name = key.string
-    names.append(name)
-    switch (key, try reader.peekKind()) {
-    case ("op", .string): verb = try reader.readString()
-    case ("table", .string): table = try reader.readString()
-    case ("id", .string): id = try reader.readString()
-    case ("zone", .string): zone = try reader.readString()
-    case ("rev", .number): rev = try integer(name, &reader)
-    case ("if_match", .number): ifMatch = try integer(name, &reader).map { .rev($0) }
-    case ("if_match", .string): ifMatch = .tags([try reader.readString()])
-    case ("atomic", .bool): atomic = try reader.readBool()
-    case ("at", .string): at = try reader.readString()
-    case ("base", .object): base = try reader.readRawValue()
-    case ("columns", .object): columns = try reader.readRawValue()
-    case ("records", .array), ("operations", .array): list = try reader.readRawValue()
-    default:
-      wrong.insert(name)
-      try reader.skipValue()
-    }
-  }
-
-  private mutating func integer(_ name: String, _ reader: inout JSONReader) throws -> Int64? {
-    // Reads the raw number first: one beyond the range of `Int64` is an invalid member, not malformed JSON.
-    let text = try reader.readRawValue()
-    guard let number = Int64(String(decoding: text, as: UTF8.self)) else {
-      wrong.insert(name)
-      return nil
-    }
-    return number
   }
 }

@@ -20,8 +20,8 @@ final class RestRun {
   var room = 0
   /// Whether the last item, a deletion, is only partly done.
   private(set) var isUnfinished = false
-  /// The state before each item.
-  private var before: [Int: VisibleRecord] = [:]
+  /// The state before each item that was begun.
+  private var before: [VisibleRecord?]
 
   var stores: RecordStores { work.stores }
 
@@ -30,6 +30,7 @@ final class RestRun {
     self.author = author
     self.work = work
     self.text = text
+    before = Array(repeating: nil, count: command.items.count)
   }
 
   /// Executes independent items within the time budget: at least one of the remaining ones, or a piece of it.

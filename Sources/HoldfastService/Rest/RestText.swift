@@ -31,13 +31,12 @@ struct RestText: Sendable {
 
   /// Appends the results of finished items.
   func add(_ results: [RestResult], to progress: inout RestProgress) {
+    if results.isEmpty { return }
     progress.done += results.count
-    for result in results {
-      var writer = JSONWriter(capacity: 256)
-      write(result, to: &writer)
-      if !progress.results.isEmpty { progress.results.append(UInt8(ascii: ",")) }
-      progress.results += writer.bytes
-    }
+    var writer = JSONWriter(capacity: 256 * results.count)
+    for result in results { write(result, to: &writer) }
+    if !progress.results.isEmpty { progress.results.append(UInt8(ascii: ",")) }
+    writer.withBytes { progress.results.append(contentsOf: $0) }
   }
 
   private static let json = "Content-Type: application/json"

@@ -7,6 +7,8 @@ package struct Fetched {
   /// The latest stamp that other servers stored in the locked rows.
   package var clock = Stamp.zero
   package var records: [Footprint.Key: RecordEntry] = [:]
+  /// Records of which there is nothing.
+  package var absent: [Footprint.Key] = []
   /// The locked zones; nil for unknown zones.
   package var zones: TextMap<LockedZone?> = [:]
   /// The roles in locked zones.

@@ -8,7 +8,7 @@ package struct RecordEntry {
   package init() {}
 
   /// The zone in which the record lives.
-  package var home: String? { places.first { $0.place.state == .live }?.zone }
+  package var home: String? { places.live?.zone }
 
   /// Whether there is neither a record nor a tombstone.
   package var isNowhere: Bool { values == nil && places.isEmpty }
@@ -22,6 +22,7 @@ package struct RecordPlace: Equatable {
     case departed = 2
   }
 
+  package let zone: String
   package var state: State
   package var seq: Int64
   package var rev: Int64
@@ -35,56 +36,45 @@ package struct RecordPlace: Equatable {
   package var size: Int64 = 0
 
   package init(
-    state: State, seq: Int64, rev: Int64, stamps: String? = nil, stamp: Int64? = nil, device: Int64? = nil,
-    deletedSeq: Int64? = nil, size: Int64 = 0
+    zone: String, state: State, seq: Int64, rev: Int64, stamps: String? = nil, stamp: Int64? = nil,
+    device: Int64? = nil, deletedSeq: Int64? = nil, size: Int64 = 0
   ) {
+    self.zone = zone
     (self.state, self.seq, self.rev, self.stamps, self.stamp, self.device, self.deletedSeq, self.size) = (
       state, seq, rev, stamps, stamp, device, deletedSeq, size
     )
   }
 }
 
-/// The places of a record by zone; most records have one.
+/// The places of a record, at most one per zone; most records have one. In one array, so a record is copied often at little cost.
 package struct RecordPlaces: Sequence {
-  package typealias Element = (zone: String, place: RecordPlace)
-
-  /// In a field of its own: so most records need no array.
-  private var first: Element?
-  private var others: [Element] = []
+  private var all: [RecordPlace] = []
 
   package init() {}
 
-  package var isEmpty: Bool { first == nil }
-
-  package init(_ places: some Sequence<Element>) {
-    for (zone, place) in places { self[zone] = place }
+  package init(_ places: some Sequence<RecordPlace>) {
+    for place in places { put(place) }
   }
 
-  package subscript(zone: String) -> RecordPlace? {
-    get {
-      if let first, first.zone == zone { return first.place }
-      return others.isEmpty ? nil : others.first { $0.zone == zone }?.place
-    }
-    set {
-      if first?.zone == zone {
-        first = newValue.map { (zone, $0) } ?? (others.isEmpty ? nil : others.removeFirst())
-      } else if let index = others.firstIndex(where: { $0.zone == zone }) {
-        if let newValue { others[index].place = newValue } else { others.remove(at: index) }
-      } else if let newValue {
-        if first == nil { first = (zone, newValue) } else { others.append((zone, newValue)) }
-      }
-    }
-  }
+  package var isEmpty: Bool { all.isEmpty }
 
-  package struct Iterator: IteratorProtocol {
-    fileprivate var first: Element?
-    fileprivate var others: IndexingIterator<[Element]>
+  /// The place where the record lives.
+  package var live: RecordPlace? { all.first { $0.state == .live } }
 
-    package mutating func next() -> Element? {
-      defer { first = nil }
-      return first ?? others.next()
+  /// The place in a zone.
+  package subscript(zone: String) -> RecordPlace? { all.first { $0.zone == zone } }
+
+  /// Adds a place, or replaces that of the same zone.
+  package mutating func put(_ place: RecordPlace) {
+    if let index = all.firstIndex(where: { $0.zone == place.zone }) {
+      all[index] = place
+    } else {
+      all.append(place)
     }
   }
 
-  package func makeIterator() -> Iterator { Iterator(first: first, others: others.makeIterator()) }
+  /// Removes the place in a zone.
+  package mutating func remove(_ zone: String) { all.removeAll { $0.zone == zone } }
+
+  package func makeIterator() -> IndexingIterator<[RecordPlace]> { all.makeIterator() }
 }

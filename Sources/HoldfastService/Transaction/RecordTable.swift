@@ -18,9 +18,9 @@ package final class RecordTable {
   /// The live record with an id, or nil. Locks its zone until the end of the transaction.
   package func record(_ id: String) throws -> StoredRecord? {
     let entry = try transaction.entry(key(id))
-    guard let zone = entry.home, let place = entry.places[zone], let values = entry.values else { return nil }
+    guard let place = entry.places.live, let values = entry.values else { return nil }
     return StoredRecord(
-      table: index, id: id, zone: zone, seq: place.seq, rev: place.rev, stamps: place.stamps ?? "",
+      table: index, id: id, zone: place.zone, seq: place.seq, rev: place.rev, stamps: place.stamps ?? "",
       values: values, counted: place.size)
   }
 
@@ -30,9 +30,11 @@ package final class RecordTable {
   /// Adds or replaces a record. The caller checks unique values after all writes.
   func put(_ record: StoredRecord) {
     transaction.working.change(key(record.id)) { entry in
-      if let home = entry.home, home != record.zone { entry.places[home] = nil }
-      entry.places[record.zone] = RecordPlace(
-        state: .live, seq: record.seq, rev: record.rev, stamps: record.stamps, size: record.bytes)
+      if let home = entry.home, home != record.zone { entry.places.remove(home) }
+      entry.places.put(
+        RecordPlace(
+          zone: record.zone, state: .live, seq: record.seq, rev: record.rev, stamps: record.stamps,
+          size: record.bytes))
       entry.values = record.values
     }
   }
@@ -40,7 +42,7 @@ package final class RecordTable {
   /// Removes a record.
   func remove(_ id: String) {
     transaction.working.change(key(id)) { entry in
-      if let zone = entry.home { entry.places[zone] = nil }
+      if let zone = entry.home { entry.places.remove(zone) }
       entry.values = nil
     }
   }

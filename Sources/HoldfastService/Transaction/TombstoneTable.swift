@@ -9,22 +9,26 @@ package final class TombstoneTable {
   /// The tombstone of a deletion, or nil. Departures do not count.
   package func deletion(_ id: String, of table: String) throws -> Tombstone? {
     let entry = try transaction.entry(key(table, id))
-    guard let (zone, place) = entry.places.first(where: { $0.place.state == .deleted }) else { return nil }
-    return Tombstone(place, zone: zone)
+    return entry.places.first { $0.state == .deleted }.map { Tombstone($0) }
   }
 
   /// Writes a tombstone. It replaces an earlier one.
   func insert(_ tombstone: Tombstone, seq: Int64, of id: String, in table: String, isDeparture: Bool) {
     transaction.working.change(key(table, id)) { entry in
-      entry.places[tombstone.zone] = RecordPlace(
-        state: isDeparture ? .departed : .deleted, seq: seq, rev: tombstone.rev,
-        stamp: tombstone.stamp.rawValue, device: tombstone.device, deletedSeq: tombstone.deletedSeq ?? seq)
+      entry.places.put(
+        RecordPlace(
+          zone: tombstone.zone, state: isDeparture ? .departed : .deleted, seq: seq, rev: tombstone.rev,
+          stamp: tombstone.stamp.rawValue, device: tombstone.device, deletedSeq: tombstone.deletedSeq ?? seq))
     }
   }
 
   /// Turns the tombstone of a deletion into a departure, because the record is live in another zone.
   package func becomeDeparture(_ id: String, of table: String, in zone: String) {
-    transaction.working.change(key(table, id)) { $0.places[zone]?.state = .departed }
+    transaction.working.change(key(table, id)) { entry in
+      guard var place = entry.places[zone] else { return }
+      place.state = .departed
+      entry.places.put(place)
+    }
   }
 
   /// Removes a record's tombstone from a zone in which the record is live again.
@@ -32,7 +36,7 @@ package final class TombstoneTable {
     let key = key(table, id)
     let place = try transaction.entry(key).places[zone]
     if place == nil || place?.state == .live { return }
-    transaction.working.change(key) { $0.places[zone] = nil }
+    transaction.working.change(key) { $0.places.remove(zone) }
   }
 
   private func key(_ table: String, _ id: String) -> Footprint.Key {
@@ -42,9 +46,9 @@ package final class TombstoneTable {
 
 extension Tombstone {
   /// The tombstone of a record in a zone.
-  package init(_ place: RecordPlace, zone: String) {
+  package init(_ place: RecordPlace) {
     self.init(
-      zone: zone, rev: place.rev, stamp: Stamp(rawValue: place.stamp ?? 0), device: place.device ?? 0,
+      zone: place.zone, rev: place.rev, stamp: Stamp(rawValue: place.stamp ?? 0), device: place.device ?? 0,
       deletedSeq: place.deletedSeq, seq: place.seq, counted: place.size)
   }
 }

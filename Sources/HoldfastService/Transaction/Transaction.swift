@@ -40,6 +40,7 @@ package final class Transaction {
     consents.begin()
     let fetched = try store.begin(footprints)
     for (key, entry) in fetched.records { working.learn(key, entry) }
+    for key in fetched.absent { working.learn(key, RecordEntry()) }
     for key in footprints.lazy.flatMap(\.newRecords) { working.learn(key, RecordEntry()) }
     zones.begin(fetched)
     devices.begin(fetched)
@@ -151,7 +152,7 @@ package final class Transaction {
   /// The zones that contain a record or its tombstone, and are not locked yet.
   private func unlocked(_ entry: RecordEntry) -> TextSet {
     TextSet(
-      entry.places.lazy.filter { [zones] in $0.place.state != .departed && !zones.isLocked($0.zone) }
+      entry.places.lazy.filter { [zones] in $0.state != .departed && !zones.isLocked($0.zone) }
         .map(\.zone))
   }
 

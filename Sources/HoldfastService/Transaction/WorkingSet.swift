@@ -5,7 +5,7 @@ final class WorkingSet {
   typealias Key = Footprint.Key
 
   /// All that is known of one record.
-  private struct Slot {
+  private final class Slot {
     let key: Key
     /// What is in the database; nil where that was not read.
     var stored: RecordEntry?
@@ -17,75 +17,83 @@ final class WorkingSet {
     var isNoted = false
     /// Whether it is among `order`.
     var isOrdered = false
+
+    init(_ key: Key) { self.key = key }
   }
 
-  private var slots: [Slot] = []
-  private var places: [Key: Int] = [:]
-  /// Where the record is that was asked for last: an operation asks for its own many times.
-  private var last = 0
+  private var slots: [Key: Slot] = [:]
+  /// The record that was asked for last: an operation asks for its own many times.
+  private var last: Slot?
   /// Indexes of the changed records, by zone, reference and unique values.
   private(set) var index: ChangedIndex
   private var lists: ChangedLists
   /// How many records differ from the database.
   private(set) var changedCount = 0
   /// The changed records in the order of their first change. Records that are unchanged again may remain in it.
-  private var order: [Int] = []
-  private var journal: [(slot: Int, stored: RecordEntry?, changed: RecordEntry?)] = []
+  private var order: [Slot] = []
+  private var journal: [(slot: Slot, stored: RecordEntry?, changed: RecordEntry?)] = []
 
   init(_ schema: SyncSchema) {
     index = ChangedIndex(schema)
     lists = ChangedLists(schema)
   }
 
-  subscript(key: Key) -> RecordEntry? { place(of: key).flatMap { slots[$0].changed ?? slots[$0].stored } }
+  subscript(key: Key) -> RecordEntry? { find(key).flatMap { $0.changed ?? $0.stored } }
 
   /// What is in the database of a record; nil where that was not read.
-  func stored(_ key: Key) -> RecordEntry? { place(of: key).flatMap { slots[$0].stored } }
+  func stored(_ key: Key) -> RecordEntry? { find(key)?.stored }
 
   /// What a record has become that has changed; nil for others.
-  func changed(_ key: Key) -> RecordEntry? { place(of: key).flatMap { slots[$0].changed } }
+  func changed(_ key: Key) -> RecordEntry? { find(key)?.changed }
 
   /// Whether a record has changed.
-  func isChanged(_ key: Key) -> Bool { place(of: key).map { slots[$0].changed != nil } ?? false }
+  func isChanged(_ key: Key) -> Bool { find(key)?.changed != nil }
 
   /// Whether there is neither a record nor a tombstone; nil where that was not read.
   func isNowhere(_ key: Key) -> Bool? {
-    guard let place = place(of: key) else { return nil }
-    if slots[place].isNowhere { return true }
-    return slots[place].changed == nil && slots[place].stored == nil ? nil : false
+    guard let slot = find(key) else { return nil }
+    if slot.isNowhere { return true }
+    return slot.changed == nil && slot.stored == nil ? nil : false
   }
 
   /// All records that have changed.
   var changed: some Sequence<(key: Key, value: RecordEntry)> {
-    slots.lazy.compactMap { slot in slot.changed.map { (key: slot.key, value: $0) } }
+    order.lazy.compactMap { slot in slot.changed.map { (key: slot.key, value: $0) } }
   }
 
-  private func place(of key: Key) -> Int? {
-    if last < slots.count, slots[last].key == key { return last }
-    guard let place = places[key] else { return nil }
-    last = place
-    return place
+  private func find(_ key: Key) -> Slot? {
+    if let last, last.key == key { return last }
+    guard let slot = slots[key] else { return nil }
+    last = slot
+    return slot
   }
 
-  private func ownPlace(of key: Key) -> Int {
-    if let known = place(of: key) { return known }
-    last = slots.count
-    places[key] = last
-    slots.append(Slot(key: key))
-    return last
+  /// The slot of a record, made where there is none.
+  private func slot(of key: Key) -> Slot {
+    if let last, last.key == key { return last }
+    let slot = Self.filled(&slots[key], key)
+    last = slot
+    return slot
+  }
+
+  private static func filled(_ slot: inout Slot?, _ key: Key) -> Slot {
+    if let slot { return slot }
+    let made = Slot(key)
+    slot = made
+    return made
   }
 
   /// Adds a record that was read.
   func learn(_ key: Key, _ entry: RecordEntry) {
-    let place = ownPlace(of: key)
-    slots[place].stored = entry
-    slots[place].isNowhere = entry.isNowhere && slots[place].changed == nil
+    let slot = slot(of: key)
+    slot.stored = entry
+    slot.isNowhere = entry.isNowhere && slot.changed == nil
   }
 
   /// Clears everything.
   func removeAll() {
     slots.removeAll(keepingCapacity: true)
-    places.removeAll(keepingCapacity: true)
+    last = nil
     clearLookups()
     beginPart()
   }
@@ -99,67 +107,67 @@ final class WorkingSet {
 
   /// Changes a record that was read before.
   func change(_ key: Key, _ body: (inout RecordEntry) -> Void) {
-    let place = ownPlace(of: key)
-    note(place)
-    let before = slots[place].changed
-    var entry = before ?? slots[place].stored ?? RecordEntry()
+    let slot = slot(of: key)
+    note(slot)
+    var entry = slot.changed ?? slot.stored ?? RecordEntry()
     body(&entry)
-    add(place)
-    set(place, entry, over: before)
+    add(slot)
+    set(slot, entry)
   }
 
-  private func set(_ place: Int, _ entry: RecordEntry?, over before: RecordEntry?) {
+  private func set(_ slot: Slot, _ entry: RecordEntry?) {
+    let before = slot.changed
     changedCount += (entry == nil ? 0 : 1) - (before == nil ? 0 : 1)
-    slots[place].changed = entry
-    slots[place].isNowhere = entry == nil && slots[place].stored?.isNowhere == true
-    index.move(slots[place].key, from: before, to: entry)
-    lists.put(slots[place].key, entry)
+    slot.changed = entry
+    slot.isNowhere = entry == nil && slot.stored?.isNowhere == true
+    index.move(slot.key, from: before, to: entry)
+    lists.put(slot.key, entry)
   }
 
-  private func add(_ place: Int) {
-    if slots[place].isOrdered { return }
-    slots[place].isOrdered = true
-    order.append(place)
+  private func add(_ slot: Slot) {
+    if slot.isOrdered { return }
+    slot.isOrdered = true
+    order.append(slot)
   }
 
   /// The changes to write, in their order.
   var delta: [ChangedRecord] {
-    order.compactMap { place in
-      slots[place].changed.map { ChangedRecord(key: slots[place].key, before: slots[place].stored, now: $0) }
+    order.compactMap { slot in
+      slot.changed.map { ChangedRecord(key: slot.key, before: slot.stored, now: $0) }
     }
   }
 
   /// Marks all changes as written to the database.
   func settle() {
-    for place in order {
-      slots[place].isOrdered = false
-      guard let entry = slots[place].changed else { continue }
-      note(place)
-      slots[place].stored = entry
-      slots[place].changed = nil
-      slots[place].isNowhere = entry.isNowhere
+    for slot in order {
+      slot.isOrdered = false
+      guard let entry = slot.changed else { continue }
+      note(slot)
+      slot.stored = entry
+      slot.changed = nil
+      slot.isNowhere = entry.isNowhere
     }
     clearLookups()
   }
 
   func beginPart() {
-    for note in journal where note.slot < slots.count { slots[note.slot].isNoted = false }
+    for note in journal { note.slot.isNoted = false }
     journal.removeAll(keepingCapacity: true)
   }
 
   func undoPart() {
     for note in journal {
-      slots[note.slot].stored = note.stored
+      note.slot.stored = note.stored
       if note.changed != nil { add(note.slot) }
-      set(note.slot, note.changed, over: slots[note.slot].changed)
+      set(note.slot, note.changed)
     }
     beginPart()
   }
 
-  private func note(_ place: Int) {
-    if slots[place].isNoted { return }
-    slots[place].isNoted = true
-    journal.append((place, slots[place].stored, slots[place].changed))
+  private func note(_ slot: Slot) {
+    if slot.isNoted { return }
+    slot.isNoted = true
+    journal.append((slot, slot.stored, slot.changed))
   }
 
   /// The position nearest to a mark among the changed records.

@@ -14,19 +14,20 @@ package final class ZoneLedger {
   }
 
   /// A zone that was asked for; nil for one that is not there.
-  private struct Slot {
+  private final class Slot {
     let name: String
     var zone: Zone?
     /// Whether the part can undo what it does to it.
     var isNoted = false
+
+    init(_ name: String) { self.name = name }
   }
 
   private let table: any ZoneTable
   /// The zones that are known, and those among them that are there locked.
-  private var slots: [Slot] = []
-  private var places: TextMap<Int> = [:]
-  /// Where the zone is that was asked for last: most operations are in the zone of the one before.
-  private var last = 0
+  private var slots: TextMap<Slot> = [:]
+  /// The zone that was asked for last: most operations are in the zone of the one before.
+  private var last: Slot?
   /// The zones that the transaction creates, and how many of them are already written.
   private var made: [String] = []
   private var written = 0
@@ -37,7 +38,7 @@ package final class ZoneLedger {
   /// The role that was asked for last; nil when roles have changed since.
   private var recent: (member: ZoneUser, role: Role?)?
   /// What to take back when the part is undone.
-  private var journal: [(slot: Int, before: Zone?)] = []
+  private var journal: [(slot: Slot, before: Zone?)] = []
   private var roleJournal: [(member: ZoneUser, before: Role??)] = []
   private var madeBefore = 0
   /// The number of bytes that the change set adds to the conflict log of each zone.
@@ -53,8 +54,8 @@ package final class ZoneLedger {
   /// Resets the ledger for a new transaction, with the fetched data.
   func begin(_ fetched: Fetched) {
     slots.removeAll(keepingCapacity: true)
-    places.removeAll(keepingCapacity: true)
-    for (name, locked) in fetched.zones { slots[place(of: name)].zone = locked.map(Self.zone) }
+    last = nil
+    for (name, locked) in fetched.zones { slot(of: name).zone = locked.map(Self.zone) }
     (known, recent) = (fetched.roles, nil)
     changed.removeAll(keepingCapacity: true)
     made.removeAll(keepingCapacity: true)
@@ -76,14 +77,14 @@ package final class ZoneLedger {
   }
 
   func beginPart() {
-    for note in journal where note.slot < slots.count { slots[note.slot].isNoted = false }
+    for note in journal { note.slot.isNoted = false }
     journal.removeAll(keepingCapacity: true)
     roleJournal.removeAll(keepingCapacity: true)
     madeBefore = made.count
   }
 
   func undoPart() {
-    for (slot, before) in journal { slots[slot].zone = before }
+    for (slot, before) in journal { slot.zone = before }
     recent = nil
     for (member, before) in roleJournal.reversed() { changed[member] = before }
     made.removeLast(made.count - madeBefore)
@@ -94,7 +95,7 @@ package final class ZoneLedger {
   /// The notifications of the transaction, for the event streams.
   package var changes: ZoneChanges {
     var changes = ZoneChanges()
-    for slot in slots {
+    for slot in slots.values {
       if let zone = slot.zone, zone.isDirty { changes.add(zone: slot.name, by: zone.author) }
     }
     changes.users = changedUsers
@@ -109,7 +110,7 @@ package final class ZoneLedger {
 
   /// Adds the changed zones and roles for the write before the commit.
   func fill(_ delta: inout Delta) {
-    delta.movedZones = slots.compactMap { slot in
+    delta.movedZones = slots.values.compactMap { slot in
       guard let zone = slot.zone, zone.isDirty else { return nil }
       return MovedZone(zone: slot.name, seq: zone.seq, counts: zone.counts)
     }.sorted { $0.zone < $1.zone }
@@ -136,22 +137,22 @@ package final class ZoneLedger {
   }
 
   private func change<Result>(_ name: String, _ body: (inout Zone) -> Result) throws -> Result {
-    let place = try knownPlace(of: name)
-    guard var zone = slots[place].zone else {
+    let slot = try knownSlot(of: name)
+    guard var zone = slot.zone else {
       throw ServerError(.damaged, "A record is in a zone that is not there.")
     }
-    note(place)
+    note(slot)
     let result = body(&zone)
     zone.author = zone.isDirty && zone.author != author ? nil : author
     zone.isDirty = true
-    slots[place].zone = zone
+    slot.zone = zone
     return result
   }
 
-  private func note(_ place: Int) {
-    if slots[place].isNoted { return }
-    slots[place].isNoted = true
-    journal.append((place, slots[place].zone))
+  private func note(_ slot: Slot) {
+    if slot.isNoted { return }
+    slot.isNoted = true
+    journal.append((slot, slot.zone))
   }
 
   /// Requires that every zone that the change set enlarges stays within its limits.
@@ -159,14 +160,14 @@ package final class ZoneLedger {
   /// - Throws: `Problem.zoneFull`.
   func requireRoom(_ limits: ZoneLimits) throws {
     for (slot, before) in journal {
-      guard let new = slots[slot].zone?.counts else { continue }
+      guard let new = slot.zone?.counts else { continue }
       let old = before?.counts ?? ZoneCounts()
       if let most = limits.records, new.records > most, new.records > old.records {
         throw Problem(.zoneFull, "A zone holds at most \(most) records.")
       }
       let growth = new.bytes - old.bytes
       // A change that deletes or shortens records passes, even if it adds to the conflict log.
-      if let most = limits.bytes, new.bytes > most, growth > 0, growth >= logged[slots[slot].name] ?? 0 {
+      if let most = limits.bytes, new.bytes > most, growth > 0, growth >= logged[slot.name] ?? 0 {
         throw Problem(.zoneFull, "A zone holds at most \(most) bytes.")
       }
     }
@@ -194,10 +195,10 @@ package final class ZoneLedger {
     if let scope, scope.zones != nil {
       throw Problem(.tokenLimited, "The record would make a zone: that takes a token for all zones.")
     }
-    let place = place(of: name)
-    note(place)
+    let slot = slot(of: name)
+    note(slot)
     made.append(name)
-    slots[place].zone = Zone(seq: 0, isPublic: false, counts: ZoneCounts(), stored: nil)
+    slot.zone = Zone(seq: 0, isPublic: false, counts: ZoneCounts(), stored: nil)
   }
 
   /// Whether the transaction holds the zone's lock.
@@ -206,35 +207,35 @@ package final class ZoneLedger {
   /// Locks a zone, which another transaction may have created since the last look-up.
   func lock(_ name: String) throws {
     let locked = try table.lock(name).map(Self.zone)
-    slots[place(of: name)].zone = locked
+    slot(of: name).zone = locked
   }
 
-  private func zone(_ name: String) throws -> Zone? { slots[try knownPlace(of: name)].zone }
+  private func zone(_ name: String) throws -> Zone? { try knownSlot(of: name).zone }
 
   /// A zone that was asked for before; nil for others, and for one that is not there.
-  private func known(_ name: String) -> Zone? { findPlace(of: name).flatMap { slots[$0].zone } }
+  private func known(_ name: String) -> Zone? { find(name)?.zone }
 
-  private func findPlace(of name: String) -> Int? {
-    if last < slots.count, slots[last].name == name { return last }
-    guard let place = places[name] else { return nil }
-    last = place
-    return place
+  private func find(_ name: String) -> Slot? {
+    if let last, last.name == name { return last }
+    guard let slot = slots[name] else { return nil }
+    last = slot
+    return slot
   }
 
-  /// The place of a zone, made where there is none.
-  private func place(of name: String) -> Int {
-    if let known = findPlace(of: name) { return known }
-    last = slots.count
-    places[name] = last
-    slots.append(Slot(name: name))
-    return last
+  /// The slot of a zone, made where there is none.
+  private func slot(of name: String) -> Slot {
+    if let known = find(name) { return known }
+    let slot = Slot(name)
+    slots[name] = slot
+    last = slot
+    return slot
   }
 
-  /// The place of a zone, which is locked if it is there.
-  private func knownPlace(of name: String) throws -> Int {
-    if let known = findPlace(of: name) { return known }
+  /// The slot of a zone, which is locked if it is there.
+  private func knownSlot(of name: String) throws -> Slot {
+    if let known = find(name) { return known }
     try lock(name)
-    return place(of: name)
+    return slot(of: name)
   }
 
   // MARK: Roles

@@ -53,6 +53,19 @@ struct MergeTests {
     #expect(read == stamps)
     #expect(read["title"] == last)
     #expect(read["note"].rev == 1)
-    for text in ["", "1", "1.2.3", "x;y", "1.0000000000000000.1;title"] { #expect(RecordStamps(text) == nil) }
+    let good = "1.0000000000000000.1"
+    let wrong = [
+      "", "1", "1.2.3", "x;y", "\(good);title", "\(good).1", "\(good);title=1.2", ".0000000000000000.1",
+    ]
+    for text in wrong { #expect(RecordStamps(text) == nil) }
+  }
+
+  @Test("stamps are those of one device alone until another changes a column")
+  func authors() {
+    var stamps = RecordStamps(creation: ColumnStamp(rev: 1, stamp: Stamp(milliseconds: 7), device: 3))
+    stamps["title"] = ColumnStamp(rev: 2, stamp: Stamp(milliseconds: 8), device: 3)
+    #expect(stamps.isOnly(of: 3) && !stamps.isOnly(of: 4))
+    stamps["note"] = ColumnStamp(rev: 3, stamp: Stamp(milliseconds: 9), device: 4)
+    #expect(!stamps.isOnly(of: 3) && !stamps.isOnly(of: 4))
   }
 }

@@ -48,6 +48,25 @@ struct TextKeyTests {
     #expect(two.hasPrefix("e") && two.hasSuffix("\u{301}") && !one.hasPrefix(two) && !"a".hasPrefix("ab"))
   }
 
+  @Test("texts are in the order of their bytes, and a text is before those that begin with it")
+  func order() {
+    let texts = ["", "A", "a", "a\u{0}", "aa", "ab", "b", two, one, "\u{FFFF}", "\u{10FFFF}"]
+    for (place, text) in texts.enumerated() {
+      for (other, next) in texts.enumerated() {
+        #expect((text < next) == (place < other) && (text >= next) == (place >= other))
+      }
+    }
+  }
+
+  @Test("a text contains its parts, also those at its ends, and no more")
+  func parts() {
+    let text = "abcab"
+    #expect(["", "a", "ab", "bca", "cab", text].allSatisfy { text.contains($0) })
+    #expect(!["d", "abb", "abcabc", "cabc"].contains { text.contains($0) })
+    #expect("".contains("") && !"".contains("a") && text[...].dropFirst().contains("ca"))
+    #expect(!text[...].dropLast().contains("cab"))
+  }
+
   @Test("maps and sets keep both spellings, and nothing given twice ends a process")
   func collections() {
     var map: TextMap<Int> = [one: 1, two: 2]
