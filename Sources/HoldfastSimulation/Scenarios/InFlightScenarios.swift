@@ -29,6 +29,39 @@ enum InFlightScenarios {
           stage.expect("I3", stage.losers.isEmpty, "one's own edits are no conflict")
         }),
       Scenario(
+        name: "Creates that are answered as they were sent", guards: "I3, I4",
+        takes: [.partAsSent, .takenAsSent, .rebased],
+        script: { stage in
+          let list = stage.makeList(0)
+          stage.settle()
+          let first = stage.makeItem(0, in: list)
+          stage.interrupted("device0", "server") { stage.sync(0) }
+          // Another device's record before it, which the device must not miss.
+          stage.goOffline(0)
+          let own = stage.makeItem(0, in: list)
+          let other = stage.makeItem(1, in: list)
+          stage.sync(1)
+          stage.goOnline(0)
+          stage.sync(0)
+          // Edits that are made before the answer comes.
+          stage.answers(to: 0, .isHeld)
+          let (edited, deleted) = (stage.makeItem(0, in: list), stage.makeItem(0, in: list))
+          stage.begin(0)
+          stage.pass(500)
+          let title = stage.edit(0, "items", edited, "title")
+          stage.delete(0, "items", deleted)
+          stage.calm()
+          stage.interrupted("device0") { stage.release() }
+          stage.settle()
+          stage.expect("I4", stage.value("items", other, "title", on: 0) != nil, "the other's record is here")
+          stage.expect("I3", stage.value("items", edited, "title", on: 1) == title, "the edit arrived")
+          stage.expect("I3", !stage.isThere("items", deleted), "so did the deletion")
+          for item in [first, own, edited] {
+            stage.expect("I3", stage.value("items", item, "title", on: 1) != nil, "each create arrived")
+          }
+          stage.expectNoRefusal()
+        }),
+      Scenario(
         name: "Create merged into update", guards: "I3",
         script: { stage in
           let list = stage.makeList(0)
