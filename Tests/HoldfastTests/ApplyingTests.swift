@@ -263,7 +263,7 @@ struct ApplyingTests {
         {"clock":"0193aaaa00000000","confirmed":\(last),"chain":"\(chain)",
         "zones":[{"zone":"\(IDs.other)","role":"owner","from":"0000000a.1","to":"0000000a.3","more":false,"changes":[\(gone)]}]}
         """))
-    #expect(try await fixture.value("SELECT count(*) FROM items WHERE id = \(id)") == .integer(0))
+    #expect(try await fixture.value("SELECT count(*) FROM items WHERE id = '\(id)'") == .integer(0))
     #expect(try await fixture.store.waitingOperations() == 0)
   }
 

@@ -4,7 +4,7 @@ import HoldfastService
 
 /// A bounded queue of jobs, fair between clients, and the threads that run the jobs in batches.
 ///
-/// @unchecked Sendable: `waiting`, `isStopping`, `isEnded` and `asleep` are accessed only with the lock held. `threads` is set before another thread
+/// @unchecked Sendable: `waiting`, `isStopping`, `isEnded`, `asleep` and `wanted` are accessed only with the lock held. `threads` is set before another thread
 /// has the worker, and read only by its owner.
 final class Worker<Job: Sendable>: @unchecked Sendable {
   private let limit: Int
@@ -17,6 +17,8 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
   private var isEnded = false
   /// The number of threads that wait for a job.
   private var asleep = 0
+  /// The number of waiting jobs that a thread gathers.
+  private var wanted = Int.max
   private var threads: [SystemThread] = []
 
   /// Starts the threads.
@@ -52,7 +54,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
   func enqueue(_ job: Job, of client: Client) -> Bool {
     lock.hold {
       if isStopping || waiting.count >= limit || !waiting.append(job, of: client) { return false }
-      if asleep > 0 { lock.signal() }
+      if asleep > 0 || waiting.count == wanted { lock.signal() }
       return true
     }
   }
@@ -94,7 +96,25 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
     for job in jobs { _ = body([job], 0) }
   }
 
+  /// What the next batch waits for.
+  private struct Gathering {
+    /// Half as many jobs as the last batch had. Its clients send their next jobs one after the other, and the first alone would cost as much
+    /// as all of them: a commit.
+    var wanted = 0
+    /// A third of the time that the last batch took, after its end.
+    var deadline = MonotonicTime(milliseconds: 0)
+  }
+
+  private func gather(_ gathering: Gathering) {
+    wanted = gathering.wanted
+    while waiting.count < wanted, !isStopping, gathering.deadline.remaining > 0 {
+      lock.wait(until: gathering.deadline)
+    }
+    wanted = .max
+  }
+
   private func run(_ number: Int) {
+    var gathering = Gathering()
     while true {
       let taken = lock.hold {
         while !waiting.isReady, !(isStopping && waiting.count == 0) {
@@ -102,10 +122,16 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
           lock.wait()
           asleep -= 1
         }
+        gather(gathering)
         return waiting.take(threadCount > 1 ? min(batch, (waiting.count + 1) / 2) : batch)
       }
       if taken.isEmpty { return }
+      let start = MonotonicTime.exact
       let left = body(taken.map(\.job), number)
+      let end = MonotonicTime.exact.milliseconds
+      gathering = Gathering(
+        wanted: taken.count / 2,
+        deadline: MonotonicTime(milliseconds: end + (end - start.milliseconds) / 3))
       lock.hold {
         // Jobs that were not run return to the front of their client's queue, in their order.
         for (client, job) in taken.suffix(left).reversed() { waiting.insert(job, of: client, atFront: true) }

@@ -32,8 +32,20 @@ export async function keepsRules(tab, place) {
 
 /** Asserts that Tab reaches every control of a page, shows where it is, and gets out at the end. */
 export async function hasKeyboard(tab, place) {
+  // A page that is drawn again meanwhile has other controls: it is walked again.
+  for (let walk = 1; ; walk++) {
+    const { invisible, unreached, isDrawnAgain } = await walked(tab);
+    if (isDrawnAgain && walk < 20) continue;
+    assert.deepEqual(invisible, [], `${place}: the focus is not seen`);
+    assert.deepEqual(unreached, [], `${place}: Tab does not get there`);
+    return;
+  }
+}
+
+/** Presses Tab until each control could have been reached. */
+async function walked(tab) {
   const count = await tab.run(() => {
-    const controls = [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']")]
+    globalThis.controls = [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']")]
       .filter((control) => !control.disabled && control.tabIndex >= 0 && control.checkVisibility({ visibilityProperty: true }));
     globalThis.unreached = new Set(controls);
     document.activeElement.blur();
@@ -51,6 +63,9 @@ export async function hasKeyboard(tab, place) {
     });
     if (shown) invisible.push(shown);
   }
-  assert.deepEqual(invisible, [], `${place}: the focus is not seen`);
-  assert.deepEqual(await tab.run(() => [...unreached].map((control) => control.outerHTML.slice(0, 100))), [], `${place}: Tab does not get there`);
+  return tab.run((invisible) => ({
+    invisible,
+    unreached: [...unreached].map((control) => control.outerHTML.slice(0, 100)),
+    isDrawnAgain: controls.some((control) => !control.isConnected),
+  }), invisible);
 }
