@@ -115,8 +115,8 @@ let package = Package(
     .executableTarget(
       name: "HoldfastCommand",
       dependencies: [
-        "HoldfastCore", "HoldfastSystem", "HoldfastSQLite", "HoldfastSQLiteStore", "HoldfastServer",
-        "HoldfastHTTP", "HoldfastCurl", "Holdfast", "HoldfastRecords",
+        "HoldfastCore", "HoldfastSystem", "HoldfastService", "HoldfastSQLite", "HoldfastSQLiteStore",
+        "HoldfastServer", "HoldfastHTTP", "HoldfastCurl", "Holdfast", "HoldfastRecords",
       ],
       swiftSettings: strict),
     .executableTarget(

@@ -4,6 +4,6 @@ enum Inapplicable: Error {
   case outdated
   /// The server knows other content under this device's numbers: this database is a copy.
   case diverged
-  /// The file of a staged page is gone.
+  /// The file of a staged page is gone, or a record that this device sent: the zone is resynced.
   case incomplete(zone: String)
 }

@@ -66,7 +66,8 @@ struct ZoneChanges {
   /// Takes over records that the server has exactly as this device sent them: they get their zone, and the rev of a new record.
   func take(_ created: [CreatedRecord], _ session: inout ApplySession) throws {
     Trace.took(.takenAsSent)
-    for (table, id) in created.lazy.map({ ($0.table, $0.id) }) {
+    for record in created {
+      let (table, id) = (record.table, record.id)
       session.seen?[table, default: []].insert(id)
       if session.hasEdits, try isEdited(table, id) {
         // Below the edits that remain is what was sent.
@@ -77,9 +78,7 @@ struct ZoneChanges {
         try rebase.onto(table, id, zone: session.zone, rev: 1, values: values)
         continue
       }
-      try connection.run(
-        "UPDATE \"\(schema.tables[table].name)\" SET \"zone\" = ?, \"rev\" = 1 WHERE \"id\" = ?",
-        [.text(session.zone), .text(id)])
+      try connection.run(sql[table].confirm, [.text(session.zone), .text(id)])
       if connection.changes == 0 { throw Inapplicable.incomplete(zone: session.zone) }
     }
   }

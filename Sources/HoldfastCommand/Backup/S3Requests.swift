@@ -85,9 +85,12 @@ struct S3Requests {
     _ method: String, _ place: S3Place, _ name: String? = nil, query: [(String, String)] = []
   ) -> HTTPClientRequest {
     var url = "\(access.endpoint)/\(place.bucket)"
-    if let name { url += "/" + S3Text.encoded(place.prefix + name, isPath: true) }
+    if let name {
+      let parts = (place.prefix + name).split(separator: "/", omittingEmptySubsequences: false)
+      url += parts.map { "/" + percentEncoded(String($0)) }.joined()
+    }
     if !query.isEmpty {
-      url += "?" + query.map { "\($0)=\(S3Text.encoded($1, isPath: false))" }.joined(separator: "&")
+      url += "?" + query.map { "\($0)=\(percentEncoded($1))" }.joined(separator: "&")
     }
     var request = HTTPClientRequest(
       method: method, url: url, headers: access.sessionToken.map { [("x-amz-security-token", $0)] } ?? [])
@@ -125,16 +128,4 @@ struct S3Requests {
       throw ServerError(.unreachable, "\(access.endpoint) answered for \(place.path(of: name)): \(said)")
     }
   }
-}
-
-/// Writes bytes to a descriptor; false if that fails.
-private func writeAll(_ bytes: [UInt8], to file: Int32) -> Bool {
-  var rest = bytes[...]
-  while !rest.isEmpty {
-    let count = rest.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
-    if count < 0, errno == EINTR { continue }
-    if count <= 0 { return false }
-    rest = rest.dropFirst(count)
-  }
-  return true
 }

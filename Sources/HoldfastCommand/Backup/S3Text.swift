@@ -1,3 +1,4 @@
+import HoldfastCore
 import HoldfastHTTP
 
 /// The XML of a store's answer. Its elements are found by their names alone: those that are read have no attributes, and nothing of their own
@@ -39,21 +40,7 @@ struct S3Text {
 
   /// What a store says, for people: on one line, and not long.
   static func shown(_ text: String) -> String {
-    String(
-      unescaped(text).unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : Character($0) }
-        .prefix(300))
-  }
-
-  /// A name as it stands in an address: all bytes but letters, digits and `-._~` are encoded (RFC 3986, section 2.3), in a path the slash neither.
-  static func encoded(_ text: String, isPath: Bool) -> String {
-    text.utf8.map { byte in
-      let isPlain =
-        (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-        || [0x2D, 0x2E, 0x5F, 0x7E].contains(byte) || isPath && byte == 0x2F
-      if isPlain { return String(UnicodeScalar(byte)) }
-      let digits = String(byte, radix: 16, uppercase: true)
-      return "%\(digits.count < 2 ? "0" : "")\(digits)"
-    }.joined()
+    String(unescaped(text).shown.prefix(300))
   }
 
   /// A name of a listing with `encoding-type=url`; nil for a wrong escape.

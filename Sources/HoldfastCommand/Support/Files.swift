@@ -32,7 +32,7 @@ func writeNewFile(_ path: String, _ bytes: [UInt8]) throws {
     throw FileError(path, errno == EEXIST ? "written over; name another file" : "written")
   }
   defer { close(descriptor) }
-  guard write(descriptor, bytes, bytes.count) == bytes.count else { throw FileError(path, "written") }
+  guard writeAll(bytes, to: descriptor) else { throw FileError(path, "written") }
 }
 
 /// Appends to a file that only its owner may read.
@@ -40,12 +40,19 @@ func appendToFile(_ path: String, _ bytes: [UInt8]) throws {
   let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
   guard descriptor >= 0 else { throw FileError(path, "written") }
   defer { close(descriptor) }
+  guard writeAll(bytes, to: descriptor) else { throw FileError(path, "written") }
+}
+
+/// Writes bytes to a descriptor; false if that fails.
+func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
   var rest = bytes[...]
   while !rest.isEmpty {
     let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-    if count <= 0 { throw FileError(path, "written") }
+    if count < 0, errno == EINTR { continue }
+    if count <= 0 { return false }
     rest = rest.dropFirst(count)
   }
+  return true
 }
 
 /// Reads and checks a schema file.

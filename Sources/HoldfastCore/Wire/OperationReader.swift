@@ -60,8 +60,7 @@ package struct OperationReader: Sendable {
     if let columns = fields.columns {
       values = try table.values(in: columns) { key, reader in
         // An app with another schema sends null for each column without a value in a new record.
-        if kind == .create, try reader.peekKind() == .null {
-          if table.index(called: key) != nil { return false }
+        if kind == .create, try reader.peekKind() == .null, table.index(called: key) == nil {
           isPartial = true
           return true
         }

@@ -50,7 +50,7 @@ extension PostgresStore {
     }
   }
 
-  /// From how many written records on it is asked whether the tables keep them as they are written.
+  /// From how many written records of a command on it is asked whether the tables keep them as they are written.
   private static let manyRecords = 64
 
   /// Begins the transaction, locks and reads, in one round trip.
@@ -79,7 +79,7 @@ extension PostgresStore {
         parameters.append(array: ids.filter { layout.relations[table].takes($0) })
         locked.append((table, pipe.send(statements.records[table].lock, parameters)))
       }
-      if joined.written.values.reduce(0, { $0 + $1.count }) >= Self.manyRecords {
+      if footprints.contains(where: { $0.records.count >= Self.manyRecords }) {
         let relations = joined.written.keys.map { layout.relations[$0].name }.sorted()
         pipe.send(PostgresStatements.keepFromChanging(relations))
         verbatim = pipe.send(PostgresStatements.findVerbatim, PostgresParameters(array: relations))

@@ -17,6 +17,8 @@ package struct TableStatements {
   /// Columns: zone, rev, then the columns.
   package let select: String
   package let delete: String
+  /// Makes a record that was created here the server's. Parameters: zone, id.
+  package let confirm: String
 
   package init(_ table: TableSchema) {
     columns = table.columns.map(\.name)
@@ -37,5 +39,6 @@ package struct TableStatements {
     upsertBatch = begin + Array(repeating: row, count: batch).joined(separator: ", ") + onConflict
     select = "SELECT \(names.joined(separator: ", ")) FROM \"\(table.name)\" WHERE \"id\" = ?"
     delete = "DELETE FROM \"\(table.name)\" WHERE \"id\" = ?"
+    confirm = "UPDATE \"\(table.name)\" SET \"zone\" = ?, \"rev\" = 1 WHERE \"id\" = ?"
   }
 }

@@ -54,7 +54,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
   func enqueue(_ job: Job, of client: Client) -> Bool {
     lock.hold {
       if isStopping || waiting.count >= limit || !waiting.append(job, of: client) { return false }
-      if asleep > 0 || waiting.count == wanted { lock.signal() }
+      wake()
       return true
     }
   }
@@ -69,7 +69,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
     lock.hold {
       if isStopping, isEnded { return false }
       waiting.insert(job, of: client)
-      if asleep > 0 { lock.signal() }
+      wake()
       return true
     }
   }
@@ -96,25 +96,18 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
     for job in jobs { _ = body([job], 0) }
   }
 
-  /// What the next batch waits for.
-  private struct Gathering {
-    /// Half as many jobs as the last batch had. Its clients send their next jobs one after the other, and the first alone would cost as much
-    /// as all of them: a commit.
-    var wanted = 0
-    /// A third of the time that the last batch took, after its end.
-    var deadline = MonotonicTime(milliseconds: 0)
-  }
+  private func wake() { if asleep > 0 || waiting.count >= wanted { lock.signal() } }
 
-  private func gather(_ gathering: Gathering) {
-    wanted = gathering.wanted
-    while waiting.count < wanted, !isStopping, gathering.deadline.remaining > 0 {
-      lock.wait(until: gathering.deadline)
-    }
+  /// Waits until half as many jobs are there as the last batch had. Its clients send their next jobs one after the other, and the first alone
+  /// would cost as much as all of them: a commit.
+  private func gather(after jobs: Int, until deadline: MonotonicTime) {
+    wanted = jobs / 2
+    while waiting.count < wanted, !isStopping, deadline.remaining > 0 { lock.wait(until: deadline) }
     wanted = .max
   }
 
   private func run(_ number: Int) {
-    var gathering = Gathering()
+    var last = (jobs: 0, deadline: MonotonicTime(milliseconds: 0))
     while true {
       let taken = lock.hold {
         while !waiting.isReady, !(isStopping && waiting.count == 0) {
@@ -122,16 +115,15 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
           lock.wait()
           asleep -= 1
         }
-        gather(gathering)
+        gather(after: last.jobs, until: last.deadline)
         return waiting.take(threadCount > 1 ? min(batch, (waiting.count + 1) / 2) : batch)
       }
       if taken.isEmpty { return }
       let start = MonotonicTime.exact
       let left = body(taken.map(\.job), number)
       let end = MonotonicTime.exact.milliseconds
-      gathering = Gathering(
-        wanted: taken.count / 2,
-        deadline: MonotonicTime(milliseconds: end + (end - start.milliseconds) / 3))
+      // A third of the time that it took.
+      last = (taken.count, MonotonicTime(milliseconds: end + (end - start.milliseconds) / 3))
       lock.hold {
         // Jobs that were not run return to the front of their client's queue, in their order.
         for (client, job) in taken.suffix(left).reversed() { waiting.insert(job, of: client, atFront: true) }
