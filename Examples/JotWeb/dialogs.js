@@ -111,12 +111,19 @@ function shown(value) {
 
 /** The invitations that wait; they are asked for with each look. */
 let invitations = [];
+/** How many looks there were, and which of them `invitations` is from. */
+const looks = { begun: 0, shown: 0 };
 
 /** Asks the server who wants to share lists. */
 export async function lookForInvitations() {
   if (!store.account.isSignedIn) return;
+  const look = looks.begun += 1;
   try {
-    invitations = (await engine.request("GET", "v1/memberships")).memberships;
+    const { memberships } = await engine.request("GET", "v1/memberships");
+    // Answers may overtake each other.
+    if (look < looks.shown) return;
+    looks.shown = look;
+    invitations = memberships;
   } catch {
     // Without a network they wait.
   }

@@ -104,15 +104,19 @@ class Page {
     return result.value;
   }
 
-  /** Runs a function in the page until it gives something true. The page calls it with each frame. @returns that. */
+  /** Runs a function in the page until it gives something true; says what it waits for when that takes long. @returns that. */
   until(body, ...values) {
+    const timer = setTimeout(async () => {
+      const shown = await this.run(() => document.body.innerText).catch((error) => error.message);
+      console.error(`Still waiting for ${body} of ${JSON.stringify(values)}. The page shows: ${shown}`);
+    }, 60_000).unref();
     return this.run(`async (...values) => {
       for (;;) {
         const found = await (${body})(...values);
         if (found) return found;
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
-    }`, ...values);
+    }`, ...values).finally(() => clearTimeout(timer));
   }
 
   close() {

@@ -48,6 +48,23 @@ async function press(tab, key, code) {
   for (const type of ["keyDown", "keyUp"]) await tab.send("Input.dispatchKeyEvent", { type, key, code: key, windowsVirtualKeyCode: code });
 }
 
+function setNetwork(tab, offline) {
+  return tab.send("Network.emulateNetworkConditions", { offline, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
+}
+
+/** Returns when the page knows that it has no network: Chromium lets through what was sent before. */
+async function loseNetwork(tab) {
+  await tab.send("Network.enable", {});
+  await setNetwork(tab, true);
+  const code = await tab.run(async () => (await import("/page.js")).tabs.sync().then(() => "synced", (error) => error.code));
+  assert.equal(code, "offline");
+}
+
+async function regainNetwork(tab) {
+  await setNetwork(tab, false);
+  await tab.run(() => dispatchEvent(new Event("online")));
+}
+
 test("the page starts and takes edits without a network, and sends them afterwards (I2, I3)", async (t) => {
   const { server, tab } = await start(t);
   await makeList(tab, "Groceries", "Milk", "Bread");
@@ -108,14 +125,13 @@ test("lists are shared; questions and refused edits wait for the person (I3)", a
   await tab.run(() => document.querySelector("#inbox").click());
   const click = (text) => [...document.querySelectorAll("#dialog button")].find((button) => button.textContent === text).click();
   await tab.run(click, "Accept");
-  await tab.until(() => document.querySelector("#lists a"));
+  await tab.until(() => document.querySelector("#lists a") && document.querySelector("#inbox").hidden);
   await tab.run(() => { document.querySelector("#dialog").close(); document.querySelector("#lists a").click(); });
   await tab.until(() => document.querySelectorAll(".items li").length === 1);
 
   // Both rename the cake.
   const cake = bob.item("Cake").id;
-  await tab.send("Network.enable", {});
-  await tab.send("Network.emulateNetworkConditions", { offline: true, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
+  await loseNetwork(tab);
   await bob.write((db) => db.update("items", cake, { title: "Plum cake" }));
   await bob.sync();
   await tab.run(() => {
@@ -125,8 +141,7 @@ test("lists are shared; questions and refused edits wait for the person (I3)", a
     field.dispatchEvent(new Event("change"));
     field.blur();
   });
-  await tab.send("Network.emulateNetworkConditions", { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
-  await tab.run(() => dispatchEvent(new Event("online")));
+  await regainNetwork(tab);
   await tab.until(() => !document.querySelector("#inbox").hidden);
   assert.deepEqual(await tab.run(titles), ["Plum cake"]);
   await tab.run(() => document.querySelector("#inbox").click());
@@ -137,13 +152,12 @@ test("lists are shared; questions and refused edits wait for the person (I3)", a
   assert.equal(bob.store.get("items", cake).title, "Apple cake");
 
   // Ada may only read from now on, and writes before the page knows.
-  await tab.send("Network.emulateNetworkConditions", { offline: true, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
+  await loseNetwork(tab);
   await bob.write((db) => db.update("members", bob.store.all("members").find(({ name }) => name === "ada").id, { role: "viewer" }));
   await bob.sync();
   await tab.run(fill, "main form.add", "Balloons");
   await tab.until(() => document.querySelectorAll(".items li").length === 2);
-  await tab.send("Network.emulateNetworkConditions", { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
-  await tab.run(() => dispatchEvent(new Event("online")));
+  await regainNetwork(tab);
   await tab.until(() => document.querySelectorAll(".items li").length === 1 && !document.querySelector("#inbox").hidden);
   await tab.run(() => document.querySelector("#inbox").click());
   assert.match(await tab.run(() => document.querySelector("#dialog").textContent), /create \u201cBalloons\u201d/);
