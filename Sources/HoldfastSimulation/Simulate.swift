@@ -52,8 +52,8 @@ enum Simulate {
   private static func run(_ options: Options) throws -> Bool {
     let disk = SimulatedDisk(now: { _ in 0 }, random: { 0 })
     disk.register(isDefault: true)
-    var taken: [Transition: Int] = [:]
-    Trace.observer = { taken[$0, default: 0] += 1 }
+    let taken = TransitionCounts()
+    Trace.observer = { taken.count($0) }
     let first = options.seed ?? UInt64(Date().timeIntervalSince1970 * 1000)
     if options.runsScenarios {
       let share = ScenarioRun.Share(every: options.every, first: Int(first % UInt64(options.every)))
@@ -80,7 +80,7 @@ enum Simulate {
       if options.isVerbose { say("fingerprint: \(String(result.history.fingerprint, radix: 16))") }
       seed &+= 1
     }
-    if options.showsCoverage { report(taken) }
+    if options.showsCoverage { taken.report() }
     var rate = ""
     // The output for a single seed is the same each time, byte for byte.
     if runs > 1 {
@@ -88,13 +88,6 @@ enum Simulate {
     }
     say("\(runs) seeds, \(syncs) device-syncs\(rate); nothing was broken")
     return true
-  }
-
-  /// The number of times that each transition of the protocol occurred, rarest first.
-  private static func report(_ taken: [Transition: Int]) {
-    let all = Transition.allCases.map { (taken[$0] ?? 0, $0.rawValue) }.sorted { $0 < $1 }
-    for (count, name) in all { say("\(count == 0 ? "never" : String(count))\t\(name)") }
-    say("\(all.count { $0.0 > 0 }) of \(all.count) transitions taken")
   }
 
   private static func plan(_ seed: UInt64, _ options: Options) -> Plan {

@@ -1,6 +1,8 @@
+import Foundation
 import HoldfastCore
 
-/// Runs a scenario once undisturbed, and once for every step of the disk in its critical section.
+/// Runs a scenario undisturbed, and branches off a run for every step of the disk in its critical section: a process that goes on from there
+/// with the trouble.
 struct ScenarioRun {
   let scenario: Scenario
   private(set) var runs = 0
@@ -11,23 +13,26 @@ struct ScenarioRun {
   /// - Parameter share: the selection of steps to try.
   init(_ scenario: Scenario, _ share: Share, on disk: SimulatedDisk, isVerbose: Bool) throws {
     self.scenario = scenario
-    let steps = try run(nil, disk, isVerbose)
-    for trouble in scenario.troubles {
-      for step in share.of(trouble.moments(of: steps)) where violations.isEmpty {
-        _ = try run(Stage.Interruption(trouble: trouble, step: step), disk, false)
-      }
+    var branches = Branches(troubles: scenario.troubles, share: share)
+    try run(nil, &branches, disk, isVerbose)
+    runs += branches.count
+    guard violations.isEmpty, let broken = branches.broken else { return }
+    // From its beginning, in this process, which then knows what it broke.
+    var none = Branches(troubles: [], share: share)
+    try run(broken, &none, disk, isVerbose)
+    if violations.isEmpty {
+      (violations, interruption) = (
+        [Violation(invariant: "scenario", text: "only its branch breaks")], broken
+      )
     }
-    if isVerbose, let interruption { _ = try run(interruption, disk, true) }
   }
 
-  /// Runs the scenario once.
-  ///
-  /// - Returns: the steps of the disk in the critical section.
+  /// Runs the scenario once. The process of a branch ends here.
   private mutating func run(
-    _ interruption: Stage.Interruption?, _ disk: SimulatedDisk, _ isVerbose: Bool
-  ) throws -> [SimulatedDisk.Step] {
+    _ interruption: Stage.Interruption?, _ branches: inout Branches, _ disk: SimulatedDisk, _ isVerbose: Bool
+  ) throws {
     let world = try World(Plan(scenario), disk: disk, isVerbose: isVerbose)
-    let stage = Stage(world, interruption)
+    let stage = Stage(world, interruption, branches)
     // Closing takes disk steps too, which consult the stage.
     defer { withExtendedLifetime(stage) { world.end() } }
     var taken: Set<Transition> = []
@@ -44,6 +49,8 @@ struct ScenarioRun {
     } catch {
       world.oracle.report("scenario", "it does not come to its end: \(error)")
     }
+    branches = stage.branches
+    branches.endIfBranch(isBroken: !world.oracle.violations.isEmpty)
     if interruption == nil {
       for transition in scenario.takes.subtracting(taken) {
         world.oracle.report("scenario", "it does not reach \"\(transition.rawValue)\"")
@@ -53,7 +60,6 @@ struct ScenarioRun {
     if violations.isEmpty, !world.oracle.violations.isEmpty {
       (violations, self.interruption) = (world.oracle.violations, interruption)
     }
-    return stage.steps
   }
 
   /// One line for people, followed by the violations.
@@ -70,9 +76,7 @@ struct ScenarioRun {
     let every: Int
     let first: Int
 
-    func of(_ moments: [Int]) -> [Int] {
-      moments.indices.filter { $0 % every == first % every }.map { moments[$0] }
-    }
+    func has(_ moment: Int) -> Bool { moment % every == first % every }
   }
 
   /// Runs one scenario by its name, or all. Returns whether all passed.
@@ -87,36 +91,5 @@ struct ScenarioRun {
     let broken = results.count { !$0.violations.isEmpty }
     say("\(results.count) scenarios, \(results.reduce(0) { $0 + $1.runs }) runs, \(broken) broken")
     return broken == 0
-  }
-}
-
-extension Command.Trouble {
-  /// The steps, counted from 1, at which the trouble leaves another state than at the step before; only these are tried. The number of
-  /// steps plus one stands for the end.
-  ///
-  /// Reads and locks leave no state. Consecutive writes count as one, because SQLite trusts the first ones only when the last is there. The
-  /// possible states of a power failure before a sync include those before the writes that it would have made durable. I/O errors are tried
-  /// only at writes, syncs and changes of names.
-  fileprivate func moments(of steps: [SimulatedDisk.Step]) -> [Int] {
-    if steps.isEmpty { return [] }
-    var moments: [Int] = []
-    var before: TextMap<SimulatedDisk.Step.Kind> = [:]
-    for (index, step) in steps.enumerated() {
-      if isMoment(step.kind, after: before[step.process.machine]) { moments.append(index + 1) }
-      before[step.process.machine] = step.kind
-    }
-    return self == .kill || self == .crash ? moments + [steps.count + 1] : moments
-  }
-
-  private func isMoment(
-    _ kind: SimulatedDisk.Step.Kind, after before: SimulatedDisk.Step.Kind?
-  ) -> Bool {
-    switch self {
-    case _ where kind == .write: self != .crash && before != .write
-    case .ioError: kind == .sync || kind.changesNames
-    case .full: kind == .create || kind == .shmExtend
-    case .kill, .crash:
-      kind == .sync || kind.changesNames || before == .sync || before?.changesNames == true
-    }
   }
 }

@@ -12,9 +12,10 @@ final class Stage: @unchecked Sendable {
   }
 
   let world: World
-  let interruption: Interruption?
-  /// The steps of the critical section.
-  private(set) var steps: [SimulatedDisk.Step] = []
+  private(set) var interruption: Interruption?
+  private(set) var branches: Branches
+  /// The number of steps of the critical sections. The end of each is one.
+  private var steps = 0
   /// The machines in their critical section.
   private var critical: TextSet = []
   /// The devices without a connection.
@@ -29,9 +30,10 @@ final class Stage: @unchecked Sendable {
   /// The number of messages when the world last settled.
   var rest: Int?
 
-  init(_ world: World, _ interruption: Interruption?) {
+  init(_ world: World, _ interruption: Interruption?, _ branches: Branches) {
     self.world = world
     self.interruption = interruption
+    self.branches = branches
     world.isReachable = { [unowned self] in !offline.contains($0.machine) }
     let usual = world.disk.fault
     world.disk.fault = { [unowned self] in trouble(at: $0) ?? usual?($0) ?? .none }
@@ -178,7 +180,7 @@ final class Stage: @unchecked Sendable {
 
   // MARK: Interruption
 
-  /// A critical section. Separate runs interrupt it at each disk step of these machines.
+  /// A critical section. Branches interrupt it at each disk step of these machines.
   ///
   /// Afterwards all disks have room, and killed processes are restarted.
   func interrupted(_ machines: String..., body: () throws -> Void) rethrows {
@@ -186,9 +188,18 @@ final class Stage: @unchecked Sendable {
     try body()
     critical = []
     world.full = []
-    guard let interruption else { return }
-    if interruption.step > steps.count { for machine in machines { end(machine, by: interruption.trouble) } }
+    steps += 1
+    if interruption == nil { take(branches.branchAtEnd(steps)) }
+    guard let interruption, interruption.step <= steps else { return }
+    if interruption.step == steps { for machine in machines { end(machine, by: interruption.trouble) } }
     pass(8000)
+  }
+
+  /// Goes on with a trouble, if this process is a branch now.
+  private func take(_ trouble: Interruption?) {
+    guard let trouble else { return }
+    interruption = trouble
+    world.history.isPrinted = false
   }
 
   /// Ends a machine between two steps.
@@ -212,8 +223,9 @@ final class Stage: @unchecked Sendable {
   private func trouble(at step: SimulatedDisk.Step) -> SimulatedDisk.Fault? {
     let machine = step.process.machine
     guard critical.contains(machine), !world.observers.contains(step.process) else { return nil }
-    steps.append(step)
-    guard let interruption, steps.count == interruption.step else { return nil }
+    steps += 1
+    if interruption == nil { take(branches.branch(at: step, steps)) }
+    guard let interruption, steps == interruption.step else { return nil }
     note("\(interruption.trouble.rawValue) at \(step.kind) of \(step.path)")
     switch interruption.trouble {
     case .kill: return .kill
