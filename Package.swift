@@ -22,6 +22,10 @@ let whole: [SwiftSetting] =
 let optimized: [SwiftSetting] =
   Context.environment["HOLDFAST_TESTS"] == nil ? strict : whole + [.unsafeFlags(["-O"])]
 
+/// How HoldfastCore is: SwiftPM builds the tool of RecordsPlugin twice, and file by file the second time finds that nothing has changed.
+let core: [SwiftSetting] =
+  Context.environment["HOLDFAST_TESTS"] == nil ? strict : strict + [.unsafeFlags(["-O"])]
+
 /// Apple's systems have SQLite, which the module map links; one of Homebrew's would not be on the devices.
 #if os(macOS)
   let sqlite: String? = nil
@@ -58,7 +62,7 @@ let package = Package(
     .systemLibrary(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
-    .target(name: "HoldfastCore", swiftSettings: optimized),
+    .target(name: "HoldfastCore", swiftSettings: core),
     .target(name: "HoldfastSystem", swiftSettings: optimized),
     .target(
       name: "HoldfastSQLite", dependencies: ["HoldfastCore", "HoldfastSystem", "CSQLite"],
