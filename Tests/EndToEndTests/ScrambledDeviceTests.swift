@@ -19,7 +19,7 @@ private final class InlineTransport: Transport, @unchecked Sendable {
     var environment = ServerEnvironment(
       now: { Int64(Date().timeIntervalSince1970 * 1000) },
       random: { count in (0..<count).map { _ in UInt8.random(in: .min ... .max) } },
-      passwords: PasswordHashing(hash: { "hash of " + $0 }, verify: { "hash of " + $0 == $1 }))
+      passwords: PasswordHashing(hash: { "hash of " + $0 }, verify: { "hash of " + $0 == $1 }, decoy: "none"))
     environment.limits.sessionsInHour = .max
     environment.answerSize = answerSize
     server = try InlineServer(.directory(folder), schema: schema, environment: environment)

@@ -28,7 +28,7 @@ final class StormyServer: Transport, @unchecked Sendable {
       environment: ServerEnvironment(
         now: { StoreEnvironment.system.now() },
         random: { count in (0..<count).map { _ in .random(in: .min ... .max) } },
-        passwords: PasswordHashing(hash: { $0 }, verify: { $0 == $1 })))
+        passwords: PasswordHashing(hash: { $0 }, verify: { $0 == $1 }, decoy: "")))
   }
 
   deinit { try? FileManager.default.removeItem(at: folder) }

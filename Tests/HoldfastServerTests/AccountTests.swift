@@ -87,6 +87,17 @@ import Testing
     #expect(try Administration(server.location).users().rows.isEmpty)
   }
 
+  @Test("a password for a name that nobody has is verified with the work of a real one, in vain (I10)")
+  func decoy() throws {
+    let system = ServerEnvironment.system.passwords
+    let real = try #require(system.hash("correct horse"))
+    // $argon2id$v=19$m=…,t=…,p=…$salt$hash
+    let (parts, decoys) = (real.split(separator: "$"), system.decoy.split(separator: "$"))
+    #expect(parts.prefix(3) == decoys.prefix(3))
+    #expect(parts.map(\.count) == decoys.map(\.count))
+    #expect(!system.verify("correct horse", system.decoy))
+  }
+
   @Test("neither tokens nor passwords are in the database")
   func secrets() throws {
     let alice = try server.signUp("alice")

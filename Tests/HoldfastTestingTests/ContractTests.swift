@@ -23,7 +23,8 @@ struct ContractTests {
       .directory(folder.path), schema: schema,
       environment: ServerEnvironment(
         now: { clock.look() }, random: { random.bytes($0) },
-        passwords: PasswordHashing(hash: { "hashed " + $0 }, verify: { "hashed " + $0 == $1 })))
+        passwords: PasswordHashing(hash: { "hashed " + $0 }, verify: { "hashed " + $0 == $1 }, decoy: "none"))
+    )
     let network = TestNetwork()
     let ours = try await Self.scenario(RecordingTransport(TestTransport(network, test)), schema, clock)
     let theirs = try await Self.scenario(RecordingTransport(InlineTransport(real)), schema, clock)

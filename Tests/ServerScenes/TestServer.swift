@@ -72,7 +72,7 @@ package final class TestWorld: Sendable {
         self.advance(self.slowness.withLock { $0 })
         return self.now
       }, random: { self.random($0) },
-      passwords: PasswordHashing(hash: { "hash of " + $0 }, verify: { "hash of " + $0 == $1 }))
+      passwords: PasswordHashing(hash: { "hash of " + $0 }, verify: { "hash of " + $0 == $1 }, decoy: "none"))
     environment.measured = {
       self.advance(self.slowness.withLock { $0 })
       return self.passed

@@ -33,8 +33,6 @@ final class API: Sendable {
   let lookUps: RateCount
   /// Checks the JWTs of the identity provider; nil without one.
   let provider: IdentityProvider?
-  /// The hash that a password is verified against if no account has the name.
-  let decoy: String
   private let schemaAnswer: HTTPResponse
   private let schemaWords: SchemaWords
   private let openAPIAnswer: Lazy<HTTPResponse>
@@ -70,7 +68,6 @@ final class API: Sendable {
     schemaAnswer = Self.constant(schema.json.bytes)
     schemaWords = SchemaWords(schema)
     openAPIAnswer = Lazy { [schema] in Self.constant(OpenAPIDocument(schema).json.bytes) }
-    decoy = environment.passwords.hash(makeToken(random: environment.random)) ?? ""
   }
 
   /// Makes `/readyz` answer 503.

@@ -76,7 +76,8 @@ struct AccountRoutes {
     _ password: String, against stored: String?, _ attempt: Guesses.Attempt
   ) throws(Problem) -> String {
     let stored = stored ?? ""
-    let isRight = api.environment.passwords.verify(password, stored.isEmpty ? api.decoy : stored)
+    let passwords = api.environment.passwords
+    let isRight = passwords.verify(password, stored.isEmpty ? passwords.decoy : stored)
     guard isRight, !stored.isEmpty else {
       attempt.fail()
       throw Problem(.credentialsWrong)

@@ -27,7 +27,7 @@ extension PasswordHashing {
   ///
   /// Source: RFC 9106; <https://doc.libsodium.org/password_hashing>.
   public static var argon2id: PasswordHashing {
-    PasswordHashing(hash: argon2idHash, verify: argon2idVerify)
+    PasswordHashing(hash: argon2idHash, verify: argon2idVerify, decoy: argon2idDecoy)
   }
 }
 
@@ -52,6 +52,10 @@ private func argon2idHash(_ password: String) -> String? {
   return result == 0
     ? String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
 }
+
+/// The hash of 48 random bytes, which were kept nowhere.
+private let argon2idDecoy =
+  "$argon2id$v=19$m=65536,t=2,p=1$KFzLL3Ht2oY036+Cwt+/Og$IjfmD+4R0PuQouj3OG4KI4H5Lfq7OhZ1bhdo4EH3Q80"
 
 private func argon2idVerify(_ password: String, _ stored: String) -> Bool {
   crypto_pwhash_str_verify(stored, password, UInt64(password.utf8.count)) == 0

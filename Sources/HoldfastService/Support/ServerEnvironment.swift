@@ -40,13 +40,18 @@ public struct PasswordHashing: Sendable {
   public var hash: @Sendable (_ password: String) -> String?
   /// Whether a password matches a stored text.
   public var verify: @Sendable (_ password: String, _ stored: String) -> Bool
+  /// A text as `hash` returns it, of a password that nobody has. A password is verified against it when no account has the name, so that the
+  /// answer takes as long.
+  public var decoy: String
 
   /// Creates a password hashing.
   public init(
     hash: @escaping @Sendable (_ password: String) -> String?,
-    verify: @escaping @Sendable (_ password: String, _ stored: String) -> Bool
+    verify: @escaping @Sendable (_ password: String, _ stored: String) -> Bool,
+    decoy: String
   ) {
     self.hash = hash
     self.verify = verify
+    self.decoy = decoy
   }
 }

@@ -43,7 +43,7 @@ extension World {
     var environment = ServerEnvironment(
       now: { [unowned self] in time(on: SimulatedServer.machine) },
       random: { count in (0..<count).map { _ in UInt8(truncatingIfNeeded: source.next() >> 32) } },
-      passwords: PasswordHashing(hash: { "hashed " + $0 }, verify: { "hashed " + $0 == $1 }))
+      passwords: PasswordHashing(hash: { "hashed " + $0 }, verify: { "hashed " + $0 == $1 }, decoy: "none"))
     environment.measured = { [unowned self] in now + aged }
     environment.answerSize = plan.answerSize
     environment.writeBudget.changeSets = plan.changeSetBudget

@@ -48,7 +48,7 @@ public final class TestServer: @unchecked Sendable {
     self.name = name
     var environment = ServerEnvironment(
       now: { clock.look() }, random: { random.bytes($0) },
-      passwords: PasswordHashing(hash: { "hashed " + $0 }, verify: { "hashed " + $0 == $1 }))
+      passwords: PasswordHashing(hash: { "hashed " + $0 }, verify: { "hashed " + $0 == $1 }, decoy: "none"))
     // However long a test stays offline, its sessions last, as an app's would that is used in between.
     environment.limits.sessionIdle = .seconds(10_000 * 365 * 86_400)
     environment.limits.sessionLifetime = environment.limits.sessionIdle
