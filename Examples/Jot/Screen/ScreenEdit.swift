@@ -7,7 +7,7 @@ enum ScreenEdit: Hashable, Sendable {
   case addItem(String, list: String)
   case renameList(String, seen: String, typed: String)
   case renameItem(String, seen: String, typed: String)
-  case note(String, seen: String?, typed: String?)
+  case note(Item, typed: String?)
   case tags(String, adding: [String], removing: [String])
   case check(String, done: Bool)
   case amount(String, step: Int)
@@ -34,8 +34,7 @@ extension Database {
       return .added(try addItems([title], to: list, at: .last).first?.id ?? "")
     case .renameList(let id, let seen, let typed): return try rename(List.self, id, \.title, seen, typed)
     case .renameItem(let id, let seen, let typed): return try rename(Item.self, id, \.title, seen, typed)
-    case .note(let id, let seen, let typed):
-      try update(Item.self, id: id) { $0.note = merged(seen, typed, $0.note) }
+    case .note(let seen, let typed): try update(from: seen) { $0.note = typed }
     case .tags(let id, let added, let removed): _ = try changeTags(of: id, adding: added, removing: removed)
     case .check(let id, let done): try checkItems([id], done: done)
     case .amount(let id, let step): _ = try addToAmount(step, of: id)
@@ -60,15 +59,5 @@ extension Database {
       }
     }
     return met.map { .met($0) } ?? .written
-  }
-
-  /// A note, with the words that somebody has meanwhile written to it: as when both edits meet on the server.
-  private func merged(_ seen: String?, _ typed: String?, _ now: String?) -> String? {
-    func value(_ text: String?) -> Value { text.map { .text($0) } ?? .null }
-    if value(now) == value(seen) { return typed }
-    let both = MergePolicy.text.combined(
-      base: value(seen), mine: value(typed), theirs: value(now), minePrevails: true)
-    guard case .text(let text)? = both?.value else { return typed }
-    return text
   }
 }

@@ -115,7 +115,7 @@ extension ScreenModel {
     guard let item else { return [] }
     switch key {
     case .enter, .scalar("e"): mode = .typing(Typing(.itemTitle(id: item.id, seen: item.title)))
-    case .scalar("n"): mode = .typing(Typing(.note(id: item.id, seen: item.note)))
+    case .scalar("n"): mode = .typing(Typing(.note(item)))
     case .scalar("t"): mode = .typing(Typing(.tags(id: item.id, seen: item.tags ?? [])))
     case .scalar("d"): mode = .asking(.removeItem(id: item.id, title: item.title))
     case .scalar(" "): return early(.check(item.id, done: !item.done))

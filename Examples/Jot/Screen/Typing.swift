@@ -5,7 +5,7 @@ struct Typing: Hashable, Sendable {
     case newItem(list: String)
     case listTitle(id: String, seen: String)
     case itemTitle(id: String, seen: String)
-    case note(id: String, seen: String?)
+    case note(Item)
     case tags(id: String, seen: [String])
     case filter
   }
@@ -19,7 +19,7 @@ struct Typing: Hashable, Sendable {
       switch purpose {
       case .newList, .newItem, .filter: TextField()
       case .listTitle(_, let seen), .itemTitle(_, let seen): TextField(seen)
-      case .note(_, let seen): TextField(seen ?? "")
+      case .note(let seen): TextField(seen.note ?? "")
       case .tags(_, let seen): TextField(seen.joined(separator: ", "))
       }
   }
@@ -45,7 +45,7 @@ struct Typing: Hashable, Sendable {
     case .newItem(let list): return isBlank ? nil : .addItem(text, list: list)
     case .listTitle(let id, let seen): return isBlank ? nil : .renameList(id, seen: seen, typed: text)
     case .itemTitle(let id, let seen): return isBlank ? nil : .renameItem(id, seen: seen, typed: text)
-    case .note(let id, let seen): return .note(id, seen: seen, typed: isBlank ? nil : text)
+    case .note(let seen): return .note(seen, typed: isBlank ? nil : text)
     case .tags(let id, let seen):
       let (typed, known) = (Self.tags(in: text), seen.flatMap(Self.tags))
       // A tag may itself have a comma.

@@ -20,6 +20,41 @@ extension Database {
     try local.rows.update(changed, of: record.id, in: R.table)
   }
 
+  /// Changes a record that a person has seen for a while, for example in a form. Others may have changed it meanwhile.
+  ///
+  /// Only columns that `change` gives other values become edits. Where the record has another value by now than the person saw, the column gets
+  /// both edits if its policy combines them (`counter`, `set`, `text`), and else the value of `change`. Of a text in which both changed the same
+  /// words, it gets those of `change`.
+  /// ```swift
+  /// try await store.write { try $0.update(from: item) { $0.note = typed } }
+  /// ```
+  /// - Parameters:
+  ///   - seen: the record as the person saw it.
+  ///   - change: is given `seen`.
+  /// - Returns: the record after the change.
+  /// - Throws: `StoreError.recordMissing` when it is not on the device; `valueUnfit` for a value that its column can't hold.
+  @discardableResult
+  public func update<R: Record>(from seen: R, _ change: (inout R) throws -> Void) throws -> R {
+    guard let now = try find(R.self, id: seen.id) else { throw missing(seen.id, R.table) }
+    var record = seen
+    try change(&record)
+    let (before, current) = try (values(of: seen), values(of: now))
+    let table = schema.table(R.table)
+    let changed = try RowEncoder.encode(record, in: schema).filter { before[$0.name] != $0.value }.map {
+      (name, value) -> (name: String, value: SQLiteValue) in
+      guard let base = before[name], let theirs = current[name], theirs != base else { return (name, value) }
+      let both = table?.columns.first { $0.name == name }?.policy.combined(
+        base: Value(base), mine: Value(value), theirs: Value(theirs), minePrevails: true)
+      return (name, both.map { SQLiteValue($0.value) } ?? value)
+    }
+    try local.rows.update(changed, of: seen.id, in: R.table)
+    return try find(R.self, id: seen.id) ?? record
+  }
+
+  private func values<R: Record>(of record: R) throws -> TextMap<SQLiteValue> {
+    try RowEncoder.encode(record, in: schema).reduce(into: [:]) { $0[$1.name] = $1.value }
+  }
+
   /// Adds to a counter of a record. Increments of several devices add up.
   ///
   /// ```swift
