@@ -26,6 +26,13 @@ struct CommandLineTests {
     let setting = try Self.run(["serve", "--config", file.path])
     #expect(setting.status == 64)
     #expect(setting.errors.contains(#"there is no setting "lisen". Did you mean listen?"#))
+    try Data(#"{"no-sign-up": "perhaps"}"#.utf8).write(to: file)
+    let flag = try Self.run(["serve", "--config", file.path])
+    #expect(flag.status == 64)
+    #expect(
+      flag.errors.contains(#"The setting no-sign-up of the configuration file is yes or no, not "perhaps"."#))
+    let variable = try Self.run(["serve"], environment: ["HOLDFAST_NO_SIGN_UP": "perhaps"])
+    #expect(variable.errors.contains(#"HOLDFAST_NO_SIGN_UP is yes or no, not "perhaps"."#))
   }
 
   @Test(

@@ -35,7 +35,10 @@ struct OptionDefaults {
   ///
   /// - Throws: `UsageError` for a flag with another value than yes or no.
   func complete(_ values: inout TextMap<String>, of form: CommandForm) throws(UsageError) {
-    for source in [variables(of: form), file] {
+    let sources = [
+      (variables(of: form), Self.variable), (file, { "The setting \($0) of the configuration file" }),
+    ]
+    for (source, place) in sources {
       let given = values
       for option in form.options where option.isSetting && given[option.name] == nil {
         guard let value = source[option.name], option.alternatives.allSatisfy({ given[$0] == nil }) else {
@@ -43,7 +46,7 @@ struct OptionDefaults {
         }
         if option.value != nil {
           values[option.name] = value
-        } else if try Self.isOn(value, option.name) {
+        } else if try Self.isOn(value, place(option.name)) {
           values[option.name] = ""
         }
       }
@@ -62,11 +65,11 @@ struct OptionDefaults {
     "HOLDFAST_" + name.uppercased().split(separator: "-").joined(separator: "_")
   }
 
-  private static func isOn(_ value: String, _ name: String) throws(UsageError) -> Bool {
+  private static func isOn(_ value: String, _ place: String) throws(UsageError) -> Bool {
     switch value {
     case "yes", "true", "1", "": return true
     case "no", "false", "0": return false
-    default: throw UsageError("\(variable(of: name)) is yes or no, not \"\(value)\".")
+    default: throw UsageError("\(place) is yes or no, not \"\(value)\".")
     }
   }
 
