@@ -48,10 +48,17 @@ struct Branches {
         isBranch = true
         return interruption
       }
-      var status: Int32 = 0
-      if process < 0 || waitpid(process, &status, 0) != process || status != 0 { broken = interruption }
+      if Self.status(of: process) != 0 { broken = interruption }
     }
     return nil
+  }
+
+  /// Waits for the end of a branch.
+  private static func status(of process: pid_t) -> Int32 {
+    if process < 0 { fatalError("A run can't branch: \(String(cString: strerror(errno)))") }
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0, errno == EINTR {}
+    return status
   }
 
   /// Ends this process, if it is a branch.

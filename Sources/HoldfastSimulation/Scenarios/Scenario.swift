@@ -14,7 +14,7 @@ struct Scenario {
   var answerSize = 4 << 20
   /// The maximum size of a request's body.
   var bodyLimit = 16 << 20
-  /// The troubles that interrupt the critical section: each at every step of the disk, in a run of its own.
+  /// The troubles that interrupt the critical section: each at every step of the disk, in a branch of the run.
   var troubles: [Command.Trouble] = [.kill, .crash]
   /// The amount of work of a deletion after which the server lets others go first.
   var pieceWork = 100_000
