@@ -106,6 +106,31 @@ struct BucketBackupTests {
     #expect(log.contains("backup failed"))
   }
 
+  @Test("what a store has kept of a backup that it refused does not count, and is removed (I2)")
+  func refusedAndKept() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let old = String(try backUp().dropFirst("s3://".count))
+    store.failAfterwards { $0.method == "PUT" ? ObjectStore.problem(500, "InternalError") : nil }
+    for _ in 0..<3 { #expect(try run("backup", "--to", place, "--keep", "2").status == 1) }
+    #expect(store.objects.keys.sorted() == [old])
+  }
+
+  @Test("a store that lists names twice, or not at all, costs no backup (I2)")
+  func oddListings() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    _ = try backUp()
+    store.listTwice()
+    for _ in 0..<2 { _ = try backUp(keep: 2) }
+    #expect(store.objects.count == 2)
+    store.fail { request in
+      request.query.isEmpty
+        ? nil : HTTPResponse(status: 200, body: Array("<ListBucketResult></ListBucketResult>".utf8))
+    }
+    let run = try run("backup", "--to", place, "--keep", "1")
+    #expect(run.status == 1 && run.errors.contains("is not listed"), "\(run.errors)")
+    #expect(store.objects.count == 3)
+  }
+
   @Test("what comes back cut off or altered counts as no backup, is removed, and no old one is (I2)")
   func altered() throws {
     defer { try? FileManager.default.removeItem(at: folder) }

@@ -12,6 +12,9 @@ final class ObjectStore: Sendable {
     var objects: TextMap<[UInt8]> = [:]
     var requests: [HTTPRequest] = []
     var fault: Fault?
+    /// Whether what a fault refuses is done all the same.
+    var keepsRefused = false
+    var listsTwice = false
   }
 
   /// Outlives the store, which its server's threads do not know.
@@ -29,7 +32,9 @@ final class ObjectStore: Sendable {
       responder.respond(
         content.state.withLock { state in
           state.requests.append(request)
-          return state.fault?(request) ?? Self.answer(request, &state)
+          guard let refusal = state.fault?(request) else { return Self.answer(request, &state) }
+          if state.keepsRefused { _ = Self.answer(request, &state) }
+          return refusal
         })
     }
     address = "http://127.0.0.1:\(server.port)"
@@ -45,6 +50,14 @@ final class ObjectStore: Sendable {
 
   /// Answers in place of the store, where `fault` gives an answer.
   func fail(_ fault: Fault?) { content.state.withLock { $0.fault = fault } }
+
+  /// The same, after the store has done what it was asked for.
+  func failAfterwards(_ fault: @escaping Fault) {
+    content.state.withLock { ($0.fault, $0.keepsRefused) = (fault, true) }
+  }
+
+  /// Lists each name twice.
+  func listTwice() { content.state.withLock { $0.listsTwice = true } }
 
   /// An answer that says what is wrong.
   static func problem(_ status: Int, _ code: String) -> HTTPResponse {
@@ -64,19 +77,21 @@ final class ObjectStore: Sendable {
       state.objects[path] = nil
       return HTTPResponse(status: 204)
     default:
-      if path == "backups" { return listing(request, state.objects.keys.map { String($0.dropFirst(8)) }) }
+      if path == "backups" { return listing(request, state) }
       return state.objects[path].map { HTTPResponse(status: 200, body: $0) } ?? problem(404, "NoSuchKey")
     }
   }
 
-  private static func listing(_ request: HTTPRequest, _ names: [String]) -> HTTPResponse {
+  private static func listing(_ request: HTTPRequest, _ state: State) -> HTTPResponse {
+    let names = state.objects.keys.map { String($0.dropFirst(8)) }
     let token = request.queryValue("continuation-token") ?? ""
     let rest = names.filter { $0.hasPrefix(request.queryValue("prefix") ?? "") && $0 > token }.sorted()
     let encoded = rest.first?.addingPercentEncoding(withAllowedCharacters: .alphanumerics)
+    let contents = encoded.map { "<Contents><Key>\($0)</Key></Contents>" } ?? ""
     let more = rest.count > 1 ? "<NextContinuationToken>\(escaped(rest[0]))</NextContinuationToken>" : ""
     let text = """
       <?xml version="1.0"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><KeyCount>1</KeyCount>\
-      <IsTruncated>\(rest.count > 1)</IsTruncated>\(more)\(encoded.map { "<Contents><Key>\($0)</Key></Contents>" } ?? "")</ListBucketResult>
+      <IsTruncated>\(rest.count > 1)</IsTruncated>\(more)\(contents)\(state.listsTwice ? contents : "")</ListBucketResult>
       """
     return HTTPResponse(status: 200, headers: [("Content-Type", "application/xml")], body: Array(text.utf8))
   }

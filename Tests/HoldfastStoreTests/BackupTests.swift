@@ -79,6 +79,26 @@ struct BackupTests {
     #expect(throws: ServerError.self) { try Backup.verify(files[3]) }
   }
 
+  @Test("a clock that is set back, or was ahead, does not cost the new backup (I2)")
+  func clockBack() throws {
+    let server = try TestServer()
+    _ = try server.signUp("anna").makeList()
+    let path = URL(fileURLWithPath: try server.backUp()).deletingLastPathComponent()
+      .appendingPathComponent("kept-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    var files: [String] = []
+    // The fourth is made a year before the others, and the clock stays there.
+    for day in [0, 1, 2, -365, -364, -363] {
+      var environment = ServerEnvironment.system
+      environment.now = { 1_790_000_000_000 + Int64(day) * 86_400_000 }
+      let made = try BackupFolder(path).add(Backup(server.location), keeping: 3, environment: environment)
+      files.append(made.file)
+      #expect(made.removed == Array(files.dropLast(3).suffix(1)))
+      #expect(try Backup.verify(made.file) == made.summary)
+    }
+  }
+
   @Test("a file that was cut off or altered anywhere is refused, and nothing is written")
   func altered() throws {
     let server = try TestServer()

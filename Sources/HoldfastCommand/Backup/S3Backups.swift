@@ -12,21 +12,20 @@ struct S3Backups: BackupStore {
   init(_ place: S3Place, _ requests: S3Requests) { (self.place, self.requests) = (place, requests) }
 
   func put(_ backup: Backup, as name: String) throws -> Backup.Summary {
-    let written = try Self.withTemporaryFile { file in
-      let summary = try backup.write(to: file)
-      try requests.put(file, at: place, name)
-      return summary
-    }
-    do {
-      guard try get(name, { try Backup.verify($0) }) == written else {
-        throw ServerError(.damaged, "\(path(of: name)) is another backup than was sent.")
+    try Self.withTemporaryFile { file in
+      let written = try backup.write(to: file)
+      do {
+        try requests.put(file, at: place, name)
+        guard try get(name, { try Backup.verify($0) }) == written else {
+          throw ServerError(.damaged, "\(path(of: name)) is another backup than was sent.")
+        }
+      } catch {
+        // What is stored may not count as a good one, even if the store refused it. The failure itself is what the operator must hear of.
+        try? remove(name)
+        throw error
       }
-    } catch {
-      // It may not count as a good one. The failure itself is what the operator must hear of.
-      try? remove(name)
-      throw error
+      return written
     }
-    return written
   }
 
   func names() throws -> [String] { try requests.names(at: place) }

@@ -12,7 +12,11 @@ public struct BackupFolder: BackupStore {
   /// Writes a backup, and verifies it.
   public func put(_ backup: Backup, as name: String) throws -> Backup.Summary {
     let summary = try backup.write(to: path(of: name))
-    _ = try Backup.verify(path(of: name))
+    do { _ = try Backup.verify(path(of: name)) } catch {
+      // It may not count as a good one.
+      try? remove(name)
+      throw error
+    }
     return summary
   }
 

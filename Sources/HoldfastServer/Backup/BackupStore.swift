@@ -27,20 +27,29 @@ public protocol BackupStore {
 extension BackupStore {
   /// Writes a backup named by its time, verifies it, and then removes the oldest ones.
   ///
-  /// Nothing is removed unless the new backup is good. Only names that this function makes count and are removed.
+  /// Nothing is removed unless the new backup is good and listed; the new one never is. Only names that this function makes count and are
+  /// removed. A name of a later time is from a clock that was ahead, so it counts as older than all others.
   ///
   /// - Parameters:
   ///   - backup: the backup to write.
   ///   - count: the number of backups to keep, 1 or more.
   ///   - environment: the clock; the system's unless given.
   /// - Returns: the new backup, its contents, and the backups that were removed.
-  /// - Throws: what `put` and `remove` throw.
+  /// - Throws: what `put`, `names` and `remove` throw; `ServerError` if the new backup is not listed.
   public func add(
     _ backup: Backup, keeping count: Int, environment: ServerEnvironment = .system
   ) throws -> (file: String, summary: Backup.Summary, removed: [String]) {
     let name = BackupName.make(at: environment.now())
     let summary = try put(backup, as: name)
-    let removed = try names().filter(BackupName.isOne).sorted().dropLast(max(count, 1))
+    // A store may list a name twice.
+    let listed = TextSet(try names().filter(BackupName.isOne))
+    guard listed.contains(name) else {
+      throw ServerError(
+        .damaged, "\(path(of: name)) was written, but is not listed. No older backup was removed.")
+    }
+    let others = listed.filter { $0 != name }.sorted()
+    let (later, earlier) = (others.filter { $0 > name }, others.filter { $0 < name })
+    let removed = (later + earlier).dropLast(max(count, 1) - 1)
     for old in removed { try remove(old) }
     return (path(of: name), summary, removed.map { path(of: $0) })
   }
