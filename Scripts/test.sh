@@ -11,7 +11,7 @@ modules=(HoldfastCore HoldfastSQLite HoldfastHTTP HoldfastCurl HoldfastPostgres 
 # What is the same whatever store is chosen.
 one_store=(--skip SQLite --skip NodeTests --skip '^Holdfast(Server|Store)Tests\.(CollectionState|Conditional|CrossOrigin|EventHub|Forwarding|Guess|OpenAPI|RestBadInput|WebhookPlan|Wire)')
 # What takes PostgreSQL by itself, whatever store is chosen.
-chosen=(--skip '^Holdfast(Server|Store)Tests\.(Adoption|Agreement|AnswerMoment|Cascade|ErasureSQL|Failover|Mismatch|NoGap|Payload|Plan|PostgresOpening|Repair|RollingSchema|SetColumn|SQLCount|SQLRead|StatementTimeout|Structure|TeamError|Trigger)')
+chosen=(--skip '^Holdfast(Server|Store)Tests\.(Adoption|Agreement|AnswerMoment|Cascade|ErasureSQL|FilledColumn|Failover|Mismatch|NoGap|Payload|Plan|PostgresOpening|Repair|RollingSchema|SetColumn|SQLCount|SQLRead|StatementTimeout|Structure|TeamError|Trigger)')
 quick=(--skip '^EndToEndTests\.(?!Access|Convergence)')
 # What happens on the device or in HTTP alone, and what the tests of nodes do with PostgreSQL in their own way.
 once=(--skip '^EndToEndTests\.(CleanExit|CommandJSON|CommandLine|Conflict|DocumentedCommand|EarlyAnswer|Hostile|Identity|List|PristineKill|Proxy|Quarantine|RequestStorm|Scrambled|Snapshot|Terminal|TLS|Undo)')

@@ -79,8 +79,12 @@ extension PostgresStore {
         parameters.append(array: ids.filter { layout.relations[table].takes($0) })
         locked.append((table, pipe.send(statements.records[table].lock, parameters)))
       }
-      if footprints.contains(where: { $0.records.count >= Self.manyRecords }) {
-        let relations = joined.written.keys.map { layout.relations[$0].name }.sorted()
+      let written = joined.written.keys.map { layout.relations[$0] }
+      // Where the database may fill a column in, a record is not as it was sent.
+      if footprints.contains(where: { $0.records.count >= Self.manyRecords }),
+        !written.contains(where: { $0.columns.contains { $0.filling != nil } })
+      {
+        let relations = written.map(\.name).sorted()
         pipe.send(PostgresStatements.keepFromChanging(relations))
         verbatim = pipe.send(PostgresStatements.findVerbatim, PostgresParameters(array: relations))
       }
