@@ -64,6 +64,32 @@ struct ForeignValueTests {
     ("data", "'\"' || printf('%.*c', 100001, 'x') || '\"'"),
   ]
 
+  /// JSON that the server keeps otherwise than it stands in the file, and how: null for NULL.
+  static let settled: [(value: String, kept: String?)] = [
+    ("' [1] '", "[1]"), ("char(10) || '{\"a\" : 1}' || char(13) || char(9)", "{\"a\" : 1}"), ("'null'", nil),
+    ("' null '", nil), ("'\" a \"'", "\" a \""),
+  ]
+
+  @Test("JSON is on this device as the server keeps it, and so on all others (I7)", arguments: settled)
+  func settles(value: String, kept: String?) async throws {
+    let fixture = try await Self.things()
+    let insert = "INSERT INTO things (id, data) VALUES ('\(IDs.list)', \(value))"
+    try await fixture.store.write { try $0.execute(insert) }
+    _ = try await Self.send("data", value, fixture)
+    for id in [IDs.item, IDs.list] {
+      let stored = try await fixture.value("SELECT data FROM things WHERE id = '\(id)'")
+      #expect(stored == kept.map { .text($0) } ?? .null)
+    }
+  }
+
+  @Test("JSON that differs in white space around it alone is no edit (I7)")
+  func sameJSON() async throws {
+    let fixture = try await Self.things()
+    let sets = try await Self.send("data", "' [1] '", fixture).changeSets
+    #expect(sets.map(Self.ids) == [[IDs.other]])
+    #expect(try await fixture.value("SELECT data FROM things WHERE id = '\(IDs.item)'") == "[1]")
+  }
+
   /// Writes the value, and something harmless in another record; gives what is sent.
   private static func send(_ column: String, _ value: String, _ fixture: Fixture) async throws -> SyncRequest
   {

@@ -37,7 +37,8 @@ struct RecordSealing {
     }
     if endsHere { return count }
     if isStrict, let fault = try sendable.fault(record) { throw fault.problem }
-    guard let (zone, _, values) = try database.row(record.table, record.id) else { return count }
+    guard let (zone, _, stored) = try database.row(record.table, record.id) else { return count }
+    let values = try settled(stored, of: record)
     func isChanged(_ column: Int, _ base: Value) -> Bool {
       values[column] != base || unsendable[column] != nil
     }
@@ -72,6 +73,23 @@ struct RecordSealing {
     return count
   }
 
+  /// Writes JSON as the server will read it: without white space around it, and its null as NULL. Else this device would show another value than
+  /// others.
+  ///
+  /// - Returns: the values of the record after that.
+  private func settled(_ values: [Value], of record: LooseRecord) throws -> [Value] {
+    let columns = schema.tables[record.table].columns
+    var settled = values
+    for (index, column) in columns.enumerated() { settled[index] = column.settled(values[index]) }
+    let changed = columns.indices.filter { settled[$0] != values[$0] }
+    if changed.isEmpty { return values }
+    try database.whileApplying {
+      try database.rows.update(
+        record.table, record.id, TextMap(changed.map { (columns[$0].name, SQLiteValue(settled[$0])) }))
+    }
+    return settled
+  }
+
   /// Checks values that are to be sent against the schema.
   private func check(_ settings: [RecordOperation.Setting], of record: LooseRecord) throws {
     for setting in settings { try schema.tables[record.table].columns[setting.column].check(setting.value) }
@@ -82,5 +100,22 @@ struct RecordSealing {
     try connection.run(
       "UPDATE holdfast_edits SET change_set = ? WHERE record_table = ? AND id = ? AND change_set IS NULL",
       [.integer(changeSet), .text(schema.tables[record.table].name), .text(record.id)])
+  }
+}
+
+extension ColumnSchema {
+  /// A value as the server will read it.
+  fileprivate func settled(_ value: Value) -> Value {
+    guard type == .json, case .text(let text) = value else { return value }
+    func isSpace(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
+    guard let first = text.utf8.first, let last = text.utf8.last,
+      isSpace(first) || isSpace(last) || first == UInt8(ascii: "n")
+    else { return value }
+    let leading = text.utf8.drop(while: isSpace)
+    let trimmed = String(decoding: leading.reversed().drop(while: isSpace).reversed(), as: UTF8.self)
+    if trimmed.utf8.elementsEqual("null".utf8) { return required ? value : .null }
+    let isJSON =
+      (try? JSONReader.read(trimmed, maximumDepth: Self.jsonDepthLimit, { try $0.skipValue() })) != nil
+    return isJSON ? .text(trimmed) : value
   }
 }
