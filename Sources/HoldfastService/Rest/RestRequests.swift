@@ -31,14 +31,14 @@ package struct RestRequests {
         try work.stores.requests.add(run.created, by: request, of: number, user: device.user)
       }
       // The answer may contain records from an earlier transaction that the client may not see any more.
-      if begun.done > 0 { shown = try answer.map { try showable($0, of: request, command, run) } }
+      if begun.done > 0 { shown = try answer.map(run.replay) }
       let kept = try shown.map(run.kept) ?? RestAnswer(unfinished: progress)
       try work.stores.requests.add(
         AnsweredRequest(request: request, at: work.clock.trusted.written(), answer: kept), to: number)
     }
     // After a restart, the service's clock continues from the devices' last stamps.
     try work.stores.devices.advance(number, to: device, clock: now, at: work.clock.trusted.written())
-    return shown.map { .rest($0, isReplay: false) } ?? .unfinished(progress)
+    return shown.map { .rest($0, isReplay: run.hasRecalled) } ?? .unfinished(progress)
   }
 
   /// Executes the rest of a request, or a part of it.
@@ -80,22 +80,17 @@ package struct RestRequests {
       RequestRetention.isKept(known.at, now: work.clock.trusted.now())
     {
       guard known.request == request else { throw Problem(.requestIDReused) }
-      if let progress = known.answer.progress { return .progress(progress) }
-      return .answer(try showable(known.answer, of: request, command, run))
+      guard let progress = known.answer.progress else { return .answer(try run.replay(known.answer)) }
+      run.learn(made: try work.stores.requests.created(by: request.id, of: device)?.records ?? [])
+      return .progress(progress)
     }
-    // The request is still in progress, even if its stored progress is purged.
-    if command.progress.done > 0 { return nil }
     guard let known = try work.stores.requests.created(by: request.id, of: device) else { return nil }
     guard known.request == request else { throw Problem(.requestIDReused) }
-    return .answer(text.answer(try run.recall(known.records), command.form, in: work.store.history))
-  }
-
-  /// An answer in the form that may be sent now. Records in it may have become invisible to the client.
-  private func showable(
-    _ answer: RestAnswer, of request: RequestKey, _ command: RestCommand, _ run: RestRun
-  ) throws -> RestAnswer {
-    if let shown = try run.replay(answer) { return shown }
-    let made = try work.stores.requests.created(by: request.id, of: command.key.number)?.records ?? []
-    return text.answer(try run.recall(made), command.form, in: work.store.history)
+    run.learn(made: known.records)
+    // The request is still in progress, even if its stored progress is purged.
+    if command.progress.done > 0 { return nil }
+    // Of items that stand alone nobody knows whether those that created nothing were refused: they are done again.
+    if command.form == .each, known.records.count < command.items.count { return nil }
+    return .answer(text.answer(try run.recall(), command.form, in: work.store.history))
   }
 }

@@ -17,37 +17,85 @@ extension RestRun {
     return RestAnswer(status: answer.status, head: answer.head, body: body.bytes)
   }
 
-  /// A stored answer in the form to send; nil if it contains a record of a zone that the client may not see any more.
-  func replay(_ answer: RestAnswer) throws -> RestAnswer? {
+  /// A stored answer in the form to send. A record of a zone that the client may not see any more does not exist for it: the result of a
+  /// request that wrote it becomes 404. A failure stays one, without the record that it shows.
+  func replay(_ answer: RestAnswer) throws -> RestAnswer {
     guard !answer.body.isEmpty else { return answer }
     room = work.environment.answerSize - answer.body.count
-    var (isHidden, isFilled) = (false, false)
-    let shown = try JSONValue(parsing: answer.body)
-    if try shown.contains({ try isHiddenValue($0) }) { return nil }
-    let body = try shown.mappingRecords { shown in
-      isHidden = try isHidden || stores.ledger.role(of: author.user, in: shown.zone) == nil
-      guard !isHidden, !shown.isDeleted, !shown.hasColumns, room > 0, !command.isMinimal,
-        let table = stores.schema.index(of: shown.table),
-        let record = try stores.tables[table].record(shown.id), record.rev == shown.rev
-      else { return .object(shown.members) }
-      isFilled = true
-      room -= record.size
-      var writer = JSONWriter()
-      text.records.write(record, created: shown.creator, columns: nil, to: &writer)
-      return try JSONValue(parsing: writer.bytes)
+    let stored = try JSONValue(parsing: answer.body)
+    let body: JSONValue
+    if answer.status >= 400 {
+      body = try replayed(problem: stored)
+    } else if command.form != .single, let results = stored["results"]?.elements {
+      body = .object([.init("results", .array(try results.map(replayed(result:))))])
+    } else if let record = AnsweredRecord(stored) {
+      guard try isVisible(record) else {
+        return text.answer(.results([Self.hidden(record)]), command.form, in: work.store.history)
+      }
+      body = try filled(record)
+    } else {
+      return answer
     }
-    if isHidden { return nil }
-    return isFilled ? RestAnswer(status: answer.status, head: answer.head, body: body.bytes) : answer
+    return body == stored ? answer : RestAnswer(status: answer.status, head: answer.head, body: body.bytes)
   }
 
-  /// Whether an object is a `unique-taken` problem that names a record the client may not see any more.
-  private func isHiddenValue(_ json: JSONValue) throws -> Bool {
-    guard json["code"]?.stringValue == ProblemCode.uniqueTaken.rawValue, let id = json["record"]?.stringValue
+  /// The result of one item.
+  private func replayed(result: JSONValue) throws -> JSONValue {
+    try result.mappingMembers { member in
+      if member.name == "problem" { return try replayed(problem: member.value) }
+      guard let record = AnsweredRecord(member.value) else { return member.value }
+      guard try isVisible(record) else { return nil }
+      return try filled(record)
+    } ?? text.item(Self.hidden(AnsweredRecord(result["record"] ?? .null)))
+  }
+
+  /// A problem; that of an atomic request has those of its items in it.
+  private func replayed(problem: JSONValue) throws -> JSONValue {
+    if try isHidden(in: problem) { return problem.keeping(["type", "title", "status", "detail", "code"]) }
+    return try problem.mappingMembers { member in
+      if let record = AnsweredRecord(member.value) { return try filled(record) }
+      guard member.name == "errors", let errors = member.value.elements else { return member.value }
+      return .array(
+        try errors.map { error in
+          try error.mappingMembers { $0.name == "problem" ? try replayed(problem: $0.value) : $0.value }
+            ?? error
+        })
+    } ?? problem
+  }
+
+  /// Whether a problem shows a record that the client may not see any more: the one that has a unique value, or the one of the item.
+  private func isHidden(in problem: JSONValue) throws -> Bool {
+    for json in [problem, problem["record"]] {
+      if let record = json.flatMap(AnsweredRecord.init), try !isVisible(record) { return true }
+    }
+    guard problem["code"]?.stringValue == ProblemCode.uniqueTaken.rawValue,
+      let id = problem["record"]?.stringValue
     else { return false }
     for table in stores.tables {
       if let zone = try table.zone(of: id) { return try stores.ledger.role(of: author.user, in: zone) == nil }
     }
     return false
+  }
+
+  private func isVisible(_ record: AnsweredRecord) throws -> Bool {
+    try stores.ledger.role(of: author.user, in: record.zone) != nil
+  }
+
+  /// What stands for a record that the client may not see any more.
+  private static func hidden(_ record: AnsweredRecord?) -> RestResult {
+    record?.isDeleted == true ? .nothing : .failure(RestFailure(problem: Problem(.recordUnknown)))
+  }
+
+  /// A record with its columns, if they were not stored and it has not changed since.
+  private func filled(_ shown: AnsweredRecord) throws -> JSONValue {
+    guard !shown.isDeleted, !shown.hasColumns, room > 0, !command.isMinimal,
+      let table = stores.schema.index(of: shown.table),
+      let record = try stores.tables[table].record(shown.id), record.rev == shown.rev
+    else { return .object(shown.members) }
+    room -= record.size
+    var writer = JSONWriter()
+    text.records.write(record, created: shown.creator, columns: nil, to: &writer)
+    return try JSONValue(parsing: writer.bytes)
   }
 }
 
@@ -76,14 +124,19 @@ private struct AnsweredRecord {
 }
 
 extension JSONValue {
-  /// Whether an object in the answer, at any depth, meets a condition.
-  fileprivate func contains(_ condition: (JSONValue) throws -> Bool) rethrows -> Bool {
-    switch self {
-    case .array(let elements): return try elements.contains { try $0.contains(condition) }
-    case .object(let members):
-      return try condition(self) || members.contains { try $0.value.contains(condition) }
-    default: return false
+  /// An object with other values of its members; nil if one of them is to be nothing.
+  fileprivate func mappingMembers(_ transform: (Member) throws -> JSONValue?) rethrows -> JSONValue? {
+    var changed: [Member] = []
+    for member in members ?? [] {
+      guard let value = try transform(member) else { return nil }
+      changed.append(Member(member.name, value))
     }
+    return .object(changed)
+  }
+
+  /// An object with the members of these names alone.
+  fileprivate func keeping(_ names: [String]) -> JSONValue {
+    .object((members ?? []).filter { names.contains($0.name) })
   }
 
   /// The answer with each of its records replaced. Columns contain no records.

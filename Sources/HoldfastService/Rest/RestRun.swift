@@ -16,6 +16,10 @@ final class RestRun {
   let text: RestText
   let command: RestCommand
   let author: Author
+  /// What the request created when it was done before, by the index of the item.
+  private var made: [Int: Footprint.Key] = [:]
+  /// Whether the answer tells of some of it.
+  private(set) var hasRecalled = false
   /// The remaining bytes of records that fit into the answer.
   var room = 0
   /// Whether the last item, a deletion, is only partly done.
@@ -45,6 +49,11 @@ final class RestRun {
       switch item {
       case .failure(let problem): results.append(.failure(RestFailure(problem: problem)))
       case .success(let item):
+        if let key = made[index] {
+          results.append(try recall(key, item.verb, isNew: true))
+          hasRecalled = true
+          continue
+        }
         let isCut = command.progress.isCut && index == command.progress.done
         guard let result = try runAlone(item, index, isCut: isCut) else {
           isUnfinished = true
@@ -252,17 +261,23 @@ final class RestRun {
 
   // MARK: Requests that were done before
 
-  /// The current state of the records of a request whose answer is purged. Writes nothing.
-  func recall(_ records: [CreatedRecord]) throws -> RestOutcome {
+  /// Takes note of what this request created when it was done before.
+  func learn(made records: [CreatedRecord]) {
+    for record in records {
+      made[record.place] = stores.schema.index(of: record.table).map {
+        Footprint.Key(table: $0, id: record.id)
+      }
+    }
+  }
+
+  /// The current state of the records of a request that was done as a whole, and whose answer is purged. Writes nothing.
+  func recall() throws -> RestOutcome {
     room = work.environment.answerSize
     return .results(
       try command.items.enumerated().map { index, item in
-        let known = records.first { $0.place == index }
-        let made = known.flatMap { record in
-          stores.schema.index(of: record.table).map { Footprint.Key(table: $0, id: record.id) }
-        }
         switch item {
-        case .success(let item): return try recall(made ?? item.key, item.verb, isNew: known != nil)
+        case .success(let item):
+          return try recall(made[index] ?? item.key, item.verb, isNew: made[index] != nil)
         case .failure(let problem): return .failure(RestFailure(problem: problem))
         }
       })

@@ -39,6 +39,13 @@ struct RestText: Sendable {
     writer.withBytes { progress.results.append(contentsOf: $0) }
   }
 
+  /// The result of one item as it stands in an answer.
+  func item(_ result: RestResult) throws -> JSONValue {
+    var writer = JSONWriter()
+    write(result, to: &writer)
+    return try JSONValue(parsing: writer.bytes)
+  }
+
   private static let json = "Content-Type: application/json"
   private static let problem = "Content-Type: application/problem+json"
 

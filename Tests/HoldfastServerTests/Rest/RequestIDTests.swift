@@ -181,6 +181,36 @@ import Testing
     #expect(try server.findings().isEmpty)
   }
 
+  @Test(
+    "of a request whose answer is forgotten, what it created is not created again, and a refusal is no success (I1)"
+  )
+  func forgotten() throws {
+    let known = try rest.send("POST", "/v1/tables/items", item("Milk"))
+    func update(_ title: JSONValue, _ more: [JSONValue.Member] = []) -> JSONValue {
+      .object(
+        [
+          .init("op", "update"), .init("table", "items"), .init("id", .string(known.id)),
+          .init("columns", ["title": title]),
+        ] + more)
+    }
+    let create: JSONValue = [
+      "op": "create", "table": "items", "columns": ["list_id": .string(list), "title": "New"],
+    ]
+    let batch: JSONValue = [
+      "atomic": false, "operations": [create, update("never", [.init("if_match", 99)]), update("Tea")],
+    ]
+    let first = try rest.send("POST", "/v1/batch", batch, id: "mixed")
+    #expect(first.statuses == [201, 412, 200])
+    server.world.advance(RequestRetention.time + 60_000)
+    for _ in 0..<2 {
+      let again = try rest.send("POST", "/v1/batch", batch, id: "mixed")
+      #expect(again.isReplay && again.statuses == [201, 412, 200])
+      #expect(again.results[0]["record"] == first.results[0]["record"])
+    }
+    try alice.pull()
+    #expect(alice.all("items").count == 2)
+  }
+
   @Test("the answers of a device are bounded: the last thousand, and a day (I11)")
   func bounded() throws {
     let path = "/v1/tables/lists/\(list)"

@@ -121,6 +121,50 @@ import Testing
     #expect(try server.findings().isEmpty)
   }
 
+  @Test(
+    "of a repeated request only the items of a lost zone are answered otherwise: a refusal stays one (I1, I10)"
+  )
+  func mixedReplay() throws {
+    let member = try rest.send(
+      "POST", "/v1/tables/members", ["zone": .string(list), "columns": ["name": "bob", "role": "editor"]]
+    ).id
+    try server.accept(member, by: "bob")
+    let own = try stranger.create("lists", ["title": "Own"])
+    let mine = try stranger.create("items", ["list_id": .string(own), "title": "Tea"])
+    let patches: JSONValue = [
+      "records": [
+        ["id": .string(mine), "if_match": 9, "columns": ["title": "never"]],
+        ["id": .string(mine), "columns": ["title": "Coffee"]],
+        ["id": .string(item), "columns": ["title": "Oat milk"]],
+      ]
+    ]
+    let batch: JSONValue = [
+      "atomic": true,
+      "operations": [
+        ["op": "update", "table": "items", "id": .string(item), "if_match": 9, "columns": ["title": "never"]]
+      ],
+    ]
+    #expect(try stranger.send("PATCH", "/v1/tables/items", patches, id: "each").statuses == [412, 200, 200])
+    #expect(try stranger.send("POST", "/v1/batch", batch, id: "all").status == 412)
+    let one = ("PATCH", "/v1/tables/items/\(item)", ["columns": ["title": "never"]] as JSONValue)
+    #expect(
+      try stranger.send(one.0, one.1, one.2, ["If-Match": "\"9\"", "X-Client-Request-ID": "one"]).status
+        == 412)
+    try rest.send("DELETE", "/v1/tables/members/\(member)")
+
+    let each = try stranger.send("PATCH", "/v1/tables/items", patches, id: "each")
+    #expect(each.isReplay && each.statuses == [412, 200, 404])
+    #expect(each.results[1]["record"] != nil && each.results[2]["record"] == nil)
+    for reply in [
+      try stranger.send("POST", "/v1/batch", batch, id: "all"),
+      try stranger.send(one.0, one.1, one.2, ["If-Match": "\"9\"", "X-Client-Request-ID": "one"]),
+    ] {
+      let text = String(decoding: reply.body, as: UTF8.self)
+      #expect(reply.isReplay && reply.status == 412 && !text.contains("\"zone\""), "\(text)")
+    }
+    #expect(try rest.get("/v1/tables/items/\(item)").column("title") == "Oat milk")
+  }
+
   @Test("everybody reads a public zone, and nobody without a role writes it (I10)")
   func publicZone() throws {
     try server.change(
