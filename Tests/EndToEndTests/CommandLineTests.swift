@@ -31,8 +31,10 @@ struct CommandLineTests {
     #expect(flag.status == 64)
     #expect(
       flag.errors.contains(#"The setting no-sign-up of the configuration file is yes or no, not "perhaps"."#))
-    let variable = try Self.run(["serve"], environment: ["HOLDFAST_NO_SIGN_UP": "perhaps"])
-    #expect(variable.errors.contains(#"HOLDFAST_NO_SIGN_UP is yes or no, not "perhaps"."#))
+    for text in ["perhaps", ""] {
+      let variable = try Self.run(["serve"], environment: ["HOLDFAST_NO_SIGN_UP": text])
+      #expect(variable.errors.contains(#"HOLDFAST_NO_SIGN_UP is yes or no, not "\#(text)"."#))
+    }
   }
 
   @Test(

@@ -67,7 +67,7 @@ struct OptionDefaults {
 
   private static func isOn(_ value: String, _ place: String) throws(UsageError) -> Bool {
     switch value {
-    case "yes", "true", "1", "": return true
+    case "yes", "true", "1": return true
     case "no", "false", "0": return false
     default: throw UsageError("\(place) is yes or no, not \"\(value)\".")
     }

@@ -118,6 +118,7 @@ enum RestoreCommand: Subcommand {
       }
       note { try Administration(options.location).noteRestore(options.arguments[0]) }
       print("Restored \(summary.text)")
+      print("Sessions, devices and passwords are those of the backup: revoke again what was revoked since.")
       summary.setMembers()
     case ("begin-epoch", 0):
       try Restore(options.location).beginEpoch()
