@@ -9,7 +9,12 @@ enum Program {
   static func main() {
     StandardDescriptors.open()
     SQLiteLibrary.disableMemoryStatistics()
-    exit(run(Array(CommandLine.arguments.dropFirst()), environment: environment()))
+    let status = run(Array(CommandLine.arguments.dropFirst()), environment: environment())
+    if status == 0, !Output.shared.isWritten {
+      writeError("holdfast: It is done, but its output can't be written. Is the disk full?")
+      exit(1)
+    }
+    exit(status)
   }
 
   /// The variables of the environment that are settings.

@@ -37,6 +37,22 @@ struct CommandLineTests {
     }
   }
 
+  @Test("a command whose output can't be written does not end as if it had been read")
+  func fullOutput() throws {
+    for words in [["--version"], ["zones", "--help"], ["--generate-completion-script", "bash"]] {
+      let process = Process()
+      (process.executableURL, process.arguments) = (Programs.path("holdfast"), words)
+      let (output, errors) = (Pipe(), Pipe())
+      process.standardOutput = FileHandle(forWritingAtPath: "/dev/full")
+      process.standardError = errors
+      try process.run()
+      try output.fileHandleForWriting.close()
+      let run = ProgramRun(of: process, output, errors)
+      #expect(run.status == 1)
+      #expect(run.errors.contains("its output can't be written"))
+    }
+  }
+
   @Test(
     "a configuration file that is no object of settings is refused, with its place",
     arguments: [

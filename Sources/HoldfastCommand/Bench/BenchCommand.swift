@@ -78,7 +78,7 @@ struct Bench: Sendable {
     var bench = ServerBench(port: server.port, tokens: load.tokens, zones: load.users)
     var results: [Measurement.Result] = []
     func add(_ result: Measurement.Result) {
-      Output.shared.progress(result.line)
+      print(result.line)
       results.append(result)
     }
     for part in parts {

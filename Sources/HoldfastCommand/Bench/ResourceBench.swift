@@ -22,9 +22,9 @@ struct ResourceBench {
     }
     let download = DownloadBench(folder: folder, runs: 1, server: server.url, schema: schema)
     let peak = try await download.peak()
-    Output.shared.progress(
+    print(
       "memory of a device at its peak, 100,000 records arrive: \(Self.megabytes(peak)) MB more than before")
-    Output.shared.progress(
+    print(
       "memory of the server at its peak: \(Self.megabytes(try server.memory("VmHWM"))) MB")
   }
 
@@ -34,7 +34,7 @@ struct ResourceBench {
     let before = try server.processorSeconds()
     _ = try work(count)
     let seconds = (try server.processorSeconds() - before) / Double(count) * 1000
-    Output.shared.progress(
+    print(
       "processor time of the server for 1,000 \(name): \(String(format: "%.3f", seconds)) s")
   }
 

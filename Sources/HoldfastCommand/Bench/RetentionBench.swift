@@ -24,7 +24,7 @@ struct RetentionBench {
         try bench.cycle(of: Self.size)
         tombstones += try administration.purge(retention).tombstones
       }
-      Output.shared.progress(
+      print(
         "after \(tenth * (sets / 10) * Self.size) cycles: \(try size()) bytes, \(tombstones) tombstones were purged"
       )
     }

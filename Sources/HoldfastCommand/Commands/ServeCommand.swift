@@ -86,10 +86,10 @@ enum ServeCommand: Subcommand {
     if options.has("check") { return try check(configuration) }
     try Server.run(configuration) { server in
       if let port = server.metricsPort, let metrics = configuration.metrics {
-        Output.shared.progress("metrics on \(metrics.host):\(port)")
+        print("metrics on \(metrics.host):\(port)")
         Output.shared.set("metrics", .string("\(metrics.host):\(port)"))
       }
-      Output.shared.progress("listening on \(server.url)")
+      print("listening on \(server.url)")
       Output.shared.set("url", .string(server.url))
       // Whoever started the server waits for this, and not for its end.
       Output.shared.finish(status: 0)

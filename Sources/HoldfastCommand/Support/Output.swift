@@ -11,6 +11,7 @@ final class Output: Sendable {
     var command = ""
     var isJSON = false
     var isFinished = false
+    var isWritten = true
     var messages: [JSONValue] = []
     var members: [JSONValue.Member] = []
   }
@@ -22,6 +23,14 @@ final class Output: Sendable {
     state.withLock { ($0.command, $0.isJSON) = (command, isJSON) }
   }
 
+  /// Whether all that was printed so far could be written.
+  var isWritten: Bool { state.withLock { $0.isWritten } }
+
+  /// Writes a line at once.
+  private func put(_ line: String) {
+    if !writeAll(Array("\(line)\n".utf8), to: 1) { state.withLock { $0.isWritten = false } }
+  }
+
   /// Whether a program reads what the command prints.
   var isJSON: Bool { state.withLock { $0.isJSON } }
 
@@ -29,12 +38,7 @@ final class Output: Sendable {
   ///
   /// Control characters, for example in names that users chose, are escaped for the terminal.
   func line(_ text: String) {
-    if let lines = forPeople(text) { Swift.print(lines) }
-  }
-
-  /// Lines that are to be seen at once; else as `line`.
-  func progress(_ text: String) {
-    if let lines = forPeople(text) { writeLine(lines) }
+    if let lines = forPeople(text) { put(lines) }
   }
 
   private func forPeople(_ text: String) -> String? {
@@ -52,7 +56,7 @@ final class Output: Sendable {
     if isJSON {
       set("text", .string(text))
     } else {
-      Swift.print(text, terminator: text.hasSuffix("\n") ? "" : "\n")
+      put(text.hasSuffix("\n") ? String(text.dropLast()) : text)
     }
   }
 
@@ -72,7 +76,7 @@ final class Output: Sendable {
 
   /// A table for people; for programs, the member `name`, an array with an object for each row.
   func table(_ listing: Administration.Listing, as name: String = "rows") {
-    guard isJSON else { return Self.show(listing) }
+    guard isJSON else { return show(listing) }
     set(name, .array(listing.rows.map { Self.object($0, listing.columns) }))
   }
 
@@ -88,7 +92,7 @@ final class Output: Sendable {
       if !state.messages.isEmpty { members.append(.init("messages", .array(state.messages))) }
       return .object(members + state.members)
     }
-    if let value { writeLine(String(decoding: value.bytes, as: UTF8.self)) }
+    if let value { put(String(decoding: value.bytes, as: UTF8.self)) }
   }
 
   /// The columns whose texts are whole numbers.
@@ -107,16 +111,17 @@ final class Output: Sendable {
   }
 
   /// Prints a table. Text from users must not control the operator's terminal, so it is escaped.
-  private static func show(_ given: Administration.Listing) {
+  private func show(_ given: Administration.Listing) {
     let listing = (columns: given.columns, rows: given.rows.map { $0.map(\.shown) })
     let widths = listing.columns.indices.map { column in
       ([listing.columns] + listing.rows).map { $0[column].count }.max() ?? 0
     }
-    for row in [listing.columns] + listing.rows {
+    let lines = ([listing.columns] + listing.rows).map { row in
       let cells = row.enumerated().map { index, text in
         index == row.count - 1 ? text : text + String(repeating: " ", count: widths[index] - text.count)
       }
-      Swift.print(cells.joined(separator: "  "))
+      return cells.joined(separator: "  ")
     }
+    put(lines.joined(separator: "\n"))
   }
 }
