@@ -40,13 +40,14 @@ enum BackupCommand: Subcommand {
       guard let count = Int(options["keep"] ?? "14"), (1...100_000).contains(count) else {
         throw UsageError("--keep takes a number from 1 to 100000.")
       }
-      let (file, summary, removed) = try noted(options, store.path(of: "")) {
+      let (file, summary, removed, failure) = try noted(options, store.path(of: "")) {
         try store.add(Backup(options.location), keeping: count)
       }
       note { try Administration(options.location).noteBackup(file, detail: "\(summary.text) Verified.") }
       show(summary, file, file)
       Output.shared.set("removed", removed)
       for old in removed { print("\(old) was removed.") }
+      if let failure { throw failure }
     default: throw UsageError("Say one of FILE, --folder DIR, --to s3://BUCKET/PREFIX and --verify FILE.")
     }
     return 0

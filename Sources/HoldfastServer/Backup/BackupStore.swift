@@ -34,11 +34,11 @@ extension BackupStore {
   ///   - backup: the backup to write.
   ///   - count: the number of backups to keep, 1 or more.
   ///   - environment: the clock; the system's unless given.
-  /// - Returns: the new backup, its contents, and the backups that were removed.
-  /// - Throws: what `put`, `names` and `remove` throw; `ServerError` if the new backup is not listed.
+  /// - Returns: the new backup, its contents, the backups that were removed, and what kept it from removing others.
+  /// - Throws: what `put` and `names` throw; `ServerError` if the new backup is not listed.
   public func add(
     _ backup: Backup, keeping count: Int, environment: ServerEnvironment = .system
-  ) throws -> (file: String, summary: Backup.Summary, removed: [String]) {
+  ) throws -> (file: String, summary: Backup.Summary, removed: [String], failure: (any Error)?) {
     let name = BackupName.make(at: environment.now())
     let summary = try put(backup, as: name)
     // A store may list a name twice.
@@ -49,9 +49,13 @@ extension BackupStore {
     }
     let others = listed.filter { $0 != name }.sorted()
     let (later, earlier) = (others.filter { $0 > name }, others.filter { $0 < name })
-    let removed = (later + earlier).dropLast(max(count, 1) - 1)
-    for old in removed { try remove(old) }
-    return (path(of: name), summary, removed.map { path(of: $0) })
+    var removed: [String] = []
+    for old in (later + earlier).dropLast(max(count, 1) - 1) {
+      // The new backup is good all the same.
+      do { try remove(old) } catch { return (path(of: name), summary, removed, error) }
+      removed.append(path(of: old))
+    }
+    return (path(of: name), summary, removed, nil)
   }
 }
 
