@@ -26,6 +26,9 @@ public final class SQLiteConnection {
   /// The index of the write-ahead log in shared memory, once it was asked for; mapped for as long as the connection is open.
   var logIndex: UnsafeRawPointer?
 
+  /// An object that is needed until the file is closed.
+  package var companion: (any Sendable)?
+
   /// Interrupts this connection's statements from any thread.
   package let interrupter: Interrupter
 

@@ -45,6 +45,8 @@ package struct DataDirectory: Sendable {
 
 /// The exclusive lock on a data directory. It ends with `release`, with the object, and with the process.
 package final class DataDirectoryLock: Sendable {
+  /// The database in the directory.
+  package let file: ServedFile
   private let descriptor: Int32
   private let isHeld = Locked(true)
 
@@ -53,6 +55,7 @@ package final class DataDirectoryLock: Sendable {
   /// - Throws: `ServerError.inUse` if another server holds it, `unreachable` if the file cannot be created.
   package init(_ directory: DataDirectory) throws(ServerError) {
     let path = directory.path + "/holdfast.lock"
+    file = ServedFile(directory)
     descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     if descriptor < 0 {
       throw ServerError(
@@ -76,6 +79,7 @@ package final class DataDirectoryLock: Sendable {
       return isHeld
     }
     guard wasHeld else { return }
+    file.release()
     // A child process that was just forked holds the descriptor until it runs its program. Closing alone would leave the lock with it.
     flock(descriptor, LOCK_UN)
     close(descriptor)

@@ -17,6 +17,8 @@ package struct SQLiteDatabase: ServerDatabase {
   private let keeper: HistoryKeeper?
   private let damage: DamageWatch
   private let slow: SlowStatements?
+  /// The lock on the file; nil if the process works beside a server.
+  private let file: ServedFile?
 
   /// Opens the database of a data directory. Creates or migrates it for `schema`.
   ///
@@ -25,24 +27,27 @@ package struct SQLiteDatabase: ServerDatabase {
   ///   - removals: the treatment of tables and columns that `schema` lacks.
   ///   - keeper: maintains the history mark; nil if the process does not serve the database.
   ///   - slow: receives the statements that take too long; nil for nobody.
+  ///   - lock: the lock of the directory; nil if the process works beside a server.
   ///   - random: creates the epoch of a new database.
   /// - Throws: `ServerError` before anything is written; `SQLiteError` if the file cannot be used.
   package init(
     in directory: DataDirectory, schema: SyncSchema?, removals: Removals = .refuse,
-    keeper: HistoryKeeper? = nil, slow: SlowStatements? = nil,
+    keeper: HistoryKeeper? = nil, slow: SlowStatements? = nil, lock: DataDirectoryLock? = nil,
     random: (Int) -> [UInt8]
   ) throws {
     try self.init(
       file: directory.database, exists: try directory.hasDatabase(), schema: schema, removals: removals,
-      keeper: keeper, slow: slow, random: random)
+      keeper: keeper, slow: slow, served: lock?.file, random: random)
   }
 
   /// Opens the database file at `path`. See the other initializer.
   package init(
     file path: String, exists: Bool, schema: SyncSchema?, removals: Removals = .refuse,
-    keeper: HistoryKeeper? = nil, slow: SlowStatements? = nil, random: (Int) -> [UInt8]
+    keeper: HistoryKeeper? = nil, slow: SlowStatements? = nil, served: ServedFile? = nil,
+    random: (Int) -> [UInt8]
   ) throws {
     self.path = path
+    file = served
     self.keeper = keeper
     self.slow = slow
     damage = DamageWatch { [keeper] in keeper?.say($0) }
@@ -54,6 +59,7 @@ package struct SQLiteDatabase: ServerDatabase {
         "There is no database \(path) yet. Start the server once with --schema FILE.")
     }
     let connection = try Self.writer(path)
+    connection.companion = served
     if isOurs {
       try connection.makeLogDurable()
       if keeper != nil { try DamagedDatabase.check(connection, path, isWhole: false) }
@@ -64,6 +70,7 @@ package struct SQLiteDatabase: ServerDatabase {
       let schema = try schema ?? SyncSchema(json: [])
       self.schema = schema
       try Self.create(connection, schema, epoch: hexadecimal(random(4)))
+      try served?.hold()
       keeper?.say("The database \(path) is new: there was none.")
     }
     try keeper?.begin(connection, self.schema)
@@ -73,6 +80,7 @@ package struct SQLiteDatabase: ServerDatabase {
 
   package func store() throws -> any StoreWriter {
     let connection = try Self.writer(path)
+    connection.companion = file
     connection.report(slow)
     return try SQLiteStore(schema, on: connection, known, damage, keeper, cache)
   }
@@ -91,6 +99,7 @@ package struct SQLiteDatabase: ServerDatabase {
     try readers.read(
       {
         let connection = try SQLiteConnection(path: path, access: .readWrite)
+        connection.companion = file
         try connection.execute(
           "PRAGMA query_only = ON; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 268435456;")
         connection.report(slow)
@@ -126,7 +135,9 @@ package struct SQLiteDatabase: ServerDatabase {
   package func close() { readers.close() }
 
   package func administration() throws -> any StoreAdministration {
-    try SQLiteAdministration(SQLiteStore(schema, on: Self.writer(path), known, damage), schema)
+    let connection = try Self.writer(path)
+    connection.companion = file
+    return try SQLiteAdministration(SQLiteStore(schema, on: connection, known, damage), schema)
   }
 
   /// Corrects the counts in the rows of zones.

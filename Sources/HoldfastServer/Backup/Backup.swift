@@ -99,7 +99,7 @@ public struct Restore {
   public func beginEpoch() throws {
     let lock = try location.lock()
     defer { lock?.release() }
-    let database = try location.open(schema: nil, random: environment.random)
+    let database = try location.open(schema: nil, lock: lock, random: environment.random)
     defer { database.close() }
     var isForkKnown = false
     // The history file may be as old as the restored database, so writes since the copy can't be ruled out.

@@ -20,6 +20,7 @@ public enum DatabaseLocation: Sendable {
     try directory.make()
     let lock = try DataDirectoryLock(directory)
     try RestoredDirectory(path).finish()
+    try lock.file.hold()
     return lock
   }
 
@@ -35,11 +36,12 @@ public enum DatabaseLocation: Sendable {
   ///   - schema: the schema to serve; nil uses the one stored in the database.
   ///   - removals: what happens to tables and columns that `schema` lacks.
   ///   - service: the settings of a server; nil for administration without serving.
+  ///   - lock: the lock of the data directory; nil for administration beside a server.
   ///   - random: provides the epoch of a new database.
   /// - Throws: `ServerError`.
   func open(
     schema: SyncSchema?, removals: Removals = .refuse, service: DatabaseService? = nil,
-    random: (Int) -> [UInt8]
+    lock: DataDirectoryLock? = nil, random: (Int) -> [UInt8]
   ) throws -> any ServerDatabase {
     switch self {
     case .directory(let path):
@@ -54,8 +56,8 @@ public enum DatabaseLocation: Sendable {
         try HistoryKeeper(SystemHistoryFile(directory), $0.environment, log: $0.log)
       }
       return try SQLiteDatabase(
-        in: directory, schema: schema, removals: removals, keeper: keeper, slow: service?.slow, random: random
-      )
+        in: directory, schema: schema, removals: removals, keeper: keeper, slow: service?.slow,
+        lock: lock, random: random)
     case .postgres(let location):
       return try PostgresDatabase(
         location, schema: schema, removals: removals, service: service, random: random)
@@ -72,7 +74,7 @@ public enum DatabaseLocation: Sendable {
     let lock = try lock()
     do {
       let database = try open(
-        schema: schema, removals: removals, service: service, random: service.environment.random)
+        schema: schema, removals: removals, service: service, lock: lock, random: service.environment.random)
       return (database, lock)
     } catch let error as SQLiteError where error.code.primary == .full {
       throw ServerError(

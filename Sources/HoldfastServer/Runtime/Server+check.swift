@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastSQLiteStore
 import HoldfastService
 
 extension Server {
@@ -14,6 +15,7 @@ extension Server {
     if let schema = configuration.schema { try configuration.rules.check(against: schema) }
     _ = try configuration.tls?.read().pair
     var lines = configuration.tls == nil ? [] : ["The certificate and its key are good."]
+    if case .directory(let path) = configuration.database { try ServedFile.check(DataDirectory(path: path)) }
     let known: SyncSchema
     do { known = try configuration.database.storedSchema() } catch let error as ServerError
       where error.code == .schemaMissing && configuration.schema != nil && !configuration.mustExist
