@@ -32,4 +32,11 @@ struct FileTests {
 
   @Test("is none where there is no file that can be read")
   func missing() { for path in [path, "/", "/dev/null"] { #expect(HTTPFile(path: path) == nil) } }
+
+  @Test("is none where there is a named pipe, which nobody waits for", .timeLimit(.minutes(1)))
+  func pipe() throws {
+    #expect(mkfifo(path, 0o600) == 0)
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    #expect(HTTPFile(path: path) == nil)
+  }
 }

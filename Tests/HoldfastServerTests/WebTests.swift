@@ -89,6 +89,30 @@ import Testing
     }
   }
 
+  @Test(
+    "a named pipe in the folder, and a symbolic link out of it, are not served (I10)", .timeLimit(.minutes(1))
+  )
+  func specialFiles() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let app = folder.appendingPathComponent("app")
+    try FileManager.default.createDirectory(at: app, withIntermediateDirectories: true)
+    try Data("no".utf8).write(to: folder.appendingPathComponent("secret"))
+    try Data("page".utf8).write(to: app.appendingPathComponent("page.html"))
+    #expect(mkfifo(app.appendingPathComponent("pipe").path, 0o600) == 0)
+    for (name, target) in [
+      ("index.html", "page.html"), ("out", "../secret"), ("up", ".."), ("lost", "none"), ("self", "self"),
+    ] {
+      try FileManager.default.createSymbolicLink(
+        atPath: app.appendingPathComponent(name).path, withDestinationPath: target)
+    }
+    let files = WebFiles(folder: app.path)
+    #expect(files.answer(to: request("GET", "/"))?.body == Array("page".utf8))
+    for path in ["/pipe", "/out", "/up/secret", "/up", "/lost", "/self"] {
+      #expect(files.answer(to: request("GET", path)) == nil, "\(path)")
+    }
+  }
+
   // MARK: Cookies
 
   private static let credentials =

@@ -108,6 +108,7 @@ enum ServeCommand: Subcommand {
     configuration.webhook = try webhook(options)
     configuration.allowedOrigins = try origins(options["allow-origin"] ?? "")
     configuration.webFolder = try webFolder(options)
+    configuration.secretFiles = ["webhook-secret", "console", "console-actions"].compactMap { options[$0] }
     try readIdentity(options, into: &configuration)
     configuration.snapshotFolder = options["cache"]
     configuration.retention = try options.retention

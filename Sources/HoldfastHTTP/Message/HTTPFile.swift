@@ -11,7 +11,8 @@ public final class HTTPFile: Sendable {
 
   /// Opens a regular file; nil if it can't be read.
   public init?(path: String) {
-    descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    // Without O_NONBLOCK, opening a named pipe would wait for a writer.
+    descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     var status = stat()
     guard descriptor >= 0, fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
       // A failed initializer still runs deinit, which closes the file.

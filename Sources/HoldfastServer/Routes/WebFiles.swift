@@ -68,8 +68,11 @@ struct WebFiles: Sendable {
 
   private func file(_ parts: [String]) -> HTTPResponse? {
     if parts.first == "client" { return Self.client[parts.dropFirst().joined(separator: "/")] }
-    guard let folder, let file = HTTPFile(path: folder + "/" + parts.joined(separator: "/")),
-      file.size <= Self.sizeLimit
+    guard let folder else { return nil }
+    let path = folder + "/" + parts.joined(separator: "/")
+    // A symbolic link may lead within the folder.
+    guard let place = RealPath(path), let own = RealPath(folder), place.isIn(own),
+      let file = HTTPFile(path: path), file.size <= Self.sizeLimit
     else { return nil }
     return Self.response(file.read(0..<file.size), parts.last ?? "")
   }

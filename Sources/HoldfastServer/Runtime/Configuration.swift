@@ -53,6 +53,8 @@ public struct Configuration: Sendable {
   public var allowedOrigins: TextSet
   /// The folder of a web app, which is served at all paths that the protocol does not have; nil, the default, for none.
   public var webFolder: String?
+  /// Files that must not be in the folder of the web app, besides the database, the snapshots and the certificate's key.
+  package var secretFiles: [String] = []
   /// The number of wrong passwords for an account from one address before both have to wait; default 10. docs/IDENTITY.md, section 4.
   public var guessLimit: Int
   /// The identity provider whose JWTs are accepted; default nil.
@@ -109,5 +111,19 @@ public struct Configuration: Sendable {
     guard case .postgres(var location) = database else { return }
     location.readTimeLimit = time
     database = .postgres(location)
+  }
+
+  /// Checks that the folder of the web app has nothing that others must not read.
+  ///
+  /// - Throws: `ServerError.refused`.
+  func checkWebFolder() throws(ServerError) {
+    guard let webFolder, let folder = RealPath(webFolder) else { return }
+    var paths = secretFiles + [snapshotFolder, tls?.key].compactMap(\.self)
+    if case .directory(let path) = database { paths.append(path) }
+    for path in paths where RealPath.future(path)?.isIn(folder) == true {
+      throw ServerError(
+        .refused,
+        "\(path) is in the folder of the web app, \(webFolder), which everybody can read. Move it out.")
+    }
   }
 }

@@ -13,6 +13,7 @@ extension Server {
   /// - Throws: what `init(_:)` would throw for it; `ServerError.schemaCannotChange` when the database does not allow the schema.
   public static func check(_ configuration: Configuration) throws -> [String] {
     if let schema = configuration.schema { try configuration.rules.check(against: schema) }
+    try configuration.checkWebFolder()
     _ = try configuration.tls?.read().pair
     var lines = configuration.tls == nil ? [] : ["The certificate and its key are good."]
     if case .directory(let path) = configuration.database { try ServedFile.check(DataDirectory(path: path)) }

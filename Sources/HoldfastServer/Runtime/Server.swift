@@ -43,6 +43,7 @@ public final class Server: Sendable {
   public init(_ configuration: Configuration) throws {
     // Before the schema is applied to the database.
     if let schema = configuration.schema { try configuration.rules.check(against: schema) }
+    try configuration.checkWebFolder()
     let environment = configuration.environment
     let lines = configuration.console.map { _ in LogRing() }
     let log = RequestLog(
