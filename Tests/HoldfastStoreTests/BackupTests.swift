@@ -119,6 +119,33 @@ struct BackupTests {
     _ = try Restore(empty).run(path)
   }
 
+  @Test("a link, a pipe or a file of others beside a backup is neither written to nor used (I10)")
+  func foreignFiles() throws {
+    let server = try TestServer()
+    _ = try server.signUp("anna")
+    let files = FileManager.default
+    func path(_ name: String) -> String { server.folder.appendingPathComponent(name).path }
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: path("other")))
+    for (number, ending) in [".tmp", ".copy", ".copy-wal", ".copy-journal"].enumerated() {
+      let (linked, piped, open) = (path("linked-\(number)"), path("piped-\(number)"), path("open-\(number)"))
+      try files.createSymbolicLink(atPath: linked + ending, withDestinationPath: path("other"))
+      #expect(mkfifo(piped + ending, 0o666) == 0)
+      try Data("theirs".utf8).write(to: URL(fileURLWithPath: open + ending))
+      try files.setAttributes([.posixPermissions: 0o666], ofItemAtPath: open + ending)
+      // Who had it open before reads nothing of the backup.
+      let reader = try #require(FileHandle(forReadingAtPath: open + ending))
+      for backup in [linked, piped, open] {
+        let made = try Backup(server.location).write(to: backup)
+        #expect(try Backup.verify(backup) == made)
+        let attributes = try files.attributesOfItem(atPath: backup)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        #expect(attributes[.type] as? FileAttributeType == .typeRegular)
+      }
+      #expect(try reader.readToEnd() == Data("theirs".utf8))
+    }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path("other"))) == Data("mine".utf8))
+  }
+
   @Test("a database that is not empty is not restored over, and a file is not written over")
   func notOver() throws {
     let server = try TestServer()

@@ -22,7 +22,9 @@ final class BackupWriter {
     }
     self.path = path
     compressor = try ZstandardCompressor()
-    let descriptor = open(path + ".tmp", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    // What is left there may be another user's, or a link.
+    unlink(path + ".tmp")
+    let descriptor = open(path + ".tmp", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
       throw ServerError(.unreachable, "\(path) can't be written: \(systemMessage(errno)).")
     }

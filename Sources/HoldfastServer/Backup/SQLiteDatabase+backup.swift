@@ -8,10 +8,12 @@ extension SQLiteDatabase {
   /// Writes a backup. SQLite can't copy to a stream, so it first makes a consistent copy beside the backup.
   func backUp(to path: String, at now: Int64) throws -> BackupManifest {
     let copy = path + ".copy"
-    defer { for ending in ["", "-journal", "-wal", "-shm"] { unlink(copy + ending) } }
-    unlink(copy)
+    // SQLite would apply a log that was left there.
+    func clear() { for ending in ["", "-journal", "-wal", "-shm"] { unlink(copy + ending) } }
+    clear()
+    defer { clear() }
     // Created here with mode 600, so that no other user can read it.
-    let made = Glibc.open(copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    let made = Glibc.open(copy, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard made >= 0 else {
       throw ServerError(.unreachable, "\(path) can't be written: \(systemMessage(errno)).")
     }
