@@ -21,7 +21,8 @@ final class RestConnection {
     var json: JSONValue { (try? JSONValue(parsing: body)) ?? .null }
   }
 
-  private let descriptor: Int32
+  private let port: Int
+  private var descriptor: Int32
   private var buffer: [UInt8] = []
   let token: String?
 
@@ -29,11 +30,15 @@ final class RestConnection {
   ///   - port: of the server, on this machine.
   ///   - token: of a session, for all requests.
   init(port: Int, token: String? = nil) throws {
-    self.token = token
+    (self.port, self.token) = (port, token)
+    descriptor = try Self.connected(to: port)
+  }
+
+  private static func connected(to port: Int) throws -> Int32 {
     #if canImport(Glibc)
-      descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     #else
-      descriptor = socket(AF_INET, SOCK_STREAM, 0)
+      let descriptor = socket(AF_INET, SOCK_STREAM, 0)
     #endif
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
@@ -44,8 +49,22 @@ final class RestConnection {
         connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
-    // What throws here is let go of like any other: it closes the socket.
-    if status != 0 { throw StoreError(.offline, "No connection to port \(port).") }
+    guard status == 0 else {
+      close(descriptor)
+      throw StoreError(.offline, "No connection to port \(port).")
+    }
+    return descriptor
+  }
+
+  /// Connects again if the server has closed the connection, as it does after some time without a request.
+  private func reconnect() throws {
+    var byte: UInt8 = 0
+    guard buffer.isEmpty, recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) == 0 else {
+      return
+    }
+    let other = try Self.connected(to: port)
+    close(descriptor)
+    descriptor = other
   }
 
   deinit { close(descriptor) }
@@ -87,6 +106,7 @@ final class RestConnection {
     if let token { head += "Authorization: Bearer \(token)\r\n" }
     if let id { head += "X-Client-Request-ID: \(id)\r\n" }
     for (name, value) in headers { head += "\(name): \(value)\r\n" }
+    try reconnect()
     try write(Array((head + "\r\n").utf8) + content)
   }
 

@@ -124,6 +124,7 @@ struct BackupTests {
     let server = try TestServer()
     _ = try server.signUp("anna")
     let files = FileManager.default
+    try files.createDirectory(at: server.folder, withIntermediateDirectories: true)
     func path(_ name: String) -> String { server.folder.appendingPathComponent(name).path }
     try Data("mine".utf8).write(to: URL(fileURLWithPath: path("other")))
     for (number, ending) in [".tmp", ".copy", ".copy-wal", ".copy-journal"].enumerated() {
