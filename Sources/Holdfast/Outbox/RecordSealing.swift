@@ -114,8 +114,6 @@ extension ColumnSchema {
     let leading = text.utf8.drop(while: isSpace)
     let trimmed = String(decoding: leading.reversed().drop(while: isSpace).reversed(), as: UTF8.self)
     if trimmed.utf8.elementsEqual("null".utf8) { return required ? value : .null }
-    let isJSON =
-      (try? JSONReader.read(trimmed, maximumDepth: Self.jsonDepthLimit, { try $0.skipValue() })) != nil
-    return isJSON ? .text(trimmed) : value
+    return isReadable(trimmed) ? .text(trimmed) : value
   }
 }

@@ -89,7 +89,7 @@ extension ColumnSchema {
   }
 
   /// Whether a text is JSON that a message can hold.
-  private func isReadable(_ text: String) -> Bool {
+  func isReadable(_ text: String) -> Bool {
     (try? JSONReader.read(text, maximumDepth: ColumnSchema.jsonDepthLimit, { try $0.skipValue() })) != nil
   }
 }

@@ -13,10 +13,8 @@ extension Database {
   /// - Throws: `StoreError.valueUnfit` for a value that its column can't hold; `SQLiteError` when a constraint forbids it.
   public func upsert<R: Record>(_ record: R) throws {
     guard let known = try find(R.self, id: record.id) else { return try insert(record) }
-    let before = try RowEncoder.encode(known, in: schema)
-    let changed = try RowEncoder.encode(record, in: schema).filter { column in
-      !before.contains { $0.name == column.name && $0.value == column.value }
-    }
+    let changed = try RowEncoder.changes(
+      from: RowEncoder.encode(known, in: schema), to: record, in: schema)
     try local.rows.update(changed, of: record.id, in: R.table)
   }
 
@@ -36,23 +34,22 @@ extension Database {
   @discardableResult
   public func update<R: Record>(from seen: R, _ change: (inout R) throws -> Void) throws -> R {
     guard let now = try find(R.self, id: seen.id) else { throw missing(seen.id, R.table) }
+    let before = try RowEncoder.encode(seen, in: schema)
+    let current = try RowEncoder.encode(now, in: schema)
     var record = seen
     try change(&record)
-    let (before, current) = try (values(of: seen), values(of: now))
     let table = schema.table(R.table)
-    let changed = try RowEncoder.encode(record, in: schema).filter { before[$0.name] != $0.value }.map {
+    let changed = try RowEncoder.changes(from: before, to: record, in: schema).map {
       (name, value) -> (name: String, value: SQLiteValue) in
-      guard let base = before[name], let theirs = current[name], theirs != base else { return (name, value) }
+      guard let base = before.first(where: { $0.name == name })?.value,
+        let theirs = current.first(where: { $0.name == name })?.value, theirs != base
+      else { return (name, value) }
       let both = table?.columns.first { $0.name == name }?.policy.combined(
         base: Value(base), mine: Value(value), theirs: Value(theirs), minePrevails: true)
       return (name, both.map { SQLiteValue($0.value) } ?? value)
     }
     try local.rows.update(changed, of: seen.id, in: R.table)
     return try find(R.self, id: seen.id) ?? record
-  }
-
-  private func values<R: Record>(of record: R) throws -> TextMap<SQLiteValue> {
-    try RowEncoder.encode(record, in: schema).reduce(into: [:]) { $0[$1.name] = $1.value }
   }
 
   /// Adds to a counter of a record. Increments of several devices add up.

@@ -168,11 +168,7 @@ public final class Database {
     }
     let before = try RowEncoder.encode(record, in: schema)
     try change(&record)
-    let after = try RowEncoder.encode(record, in: schema)
-    let changed = after.filter { column in
-      !before.contains { $0.name == column.name && $0.value == column.value }
-    }
-    try local.rows.update(changed, of: id, in: R.table)
+    try local.rows.update(RowEncoder.changes(from: before, to: record, in: schema), of: id, in: R.table)
     return record
   }
 

@@ -32,6 +32,15 @@ struct RowEncoder: Encoder {
     return encoder.row.columns
   }
 
+  /// The columns of a record that differ from what was encoded before.
+  static func changes<R: Record>(
+    from before: [(name: String, value: SQLiteValue)], to record: R, in schema: SyncSchema
+  ) throws -> [(name: String, value: SQLiteValue)] {
+    try encode(record, in: schema).filter { column in
+      !before.contains { $0.name == column.name && $0.value == column.value }
+    }
+  }
+
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
     KeyedEncodingContainer(Keyed<Key>(encoder: self))
   }

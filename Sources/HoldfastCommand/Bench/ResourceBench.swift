@@ -24,8 +24,7 @@ struct ResourceBench {
     let peak = try await download.peak()
     print(
       "memory of a device at its peak, 100,000 records arrive: \(Self.megabytes(peak)) MB more than before")
-    print(
-      "memory of the server at its peak: \(Self.megabytes(try server.memory("VmHWM"))) MB")
+    print("memory of the server at its peak: \(Self.megabytes(try server.memory("VmHWM"))) MB")
   }
 
   private func tell(
@@ -34,8 +33,7 @@ struct ResourceBench {
     let before = try server.processorSeconds()
     _ = try work(count)
     let seconds = (try server.processorSeconds() - before) / Double(count) * 1000
-    print(
-      "processor time of the server for 1,000 \(name): \(String(format: "%.3f", seconds)) s")
+    print("processor time of the server for 1,000 \(name): \(String(format: "%.3f", seconds)) s")
   }
 
   private static func megabytes(_ bytes: Double) -> Int { Int((bytes / 1e6).rounded()) }

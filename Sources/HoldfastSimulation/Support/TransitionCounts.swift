@@ -20,9 +20,7 @@ struct TransitionCounts {
 
   /// Says the counts, rarest first.
   func report() {
-    let all = Transition.allCases.compactMap { transition in
-      places[transition].map { (counts[$0], transition.rawValue) }
-    }.sorted { $0 < $1 }
+    let all = zip(counts, Transition.allCases).map { ($0, $1.rawValue) }.sorted { $0 < $1 }
     for (count, name) in all { say("\(count == 0 ? "never" : String(count))\t\(name)") }
     say("\(all.count { $0.0 > 0 }) of \(all.count) transitions taken")
   }
