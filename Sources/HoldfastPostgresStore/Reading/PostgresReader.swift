@@ -92,7 +92,7 @@ final class PostgresReader: StoreReader {
   /// Looks up devices with the changes that their requests need, if these are few. A second pipeline reads changes that the first one has found.
   func lookUp(_ lookUps: [LookUp]) throws {
     let tokens = lookUps.map(\.token)
-    if cache.isQuiet, let known = cache.devices(tokens),
+    if cache.isQuiet, !lookUps.contains(where: \.followsWrite), let known = cache.devices(tokens),
       cache.see(try connection.query(Read.findSnapshot).text(0, 0))
     {
       moment += 1

@@ -62,7 +62,7 @@ extension RequestDispatcher {
     Looking
   >? {
     guard let readers = database.readerCount else { return nil }
-    let (threads, batch) = ((readers + 1) / 2, 16)
+    let (threads, batch) = ((readers + 1) / 2, 32)
     // A user leaves a thread to others, where there is more than one.
     return try Worker(
       limit: configuration.readQueueLimit, batch: batch, threads: threads,

@@ -122,12 +122,18 @@ final class RequestDispatcher: Sendable {
       ? nil
       : Worker<Write>(limit: configuration.writeQueueLimit, batch: 1, threads: slow.count) {
         writes, thread in
-        Self.perform(writes, on: slow[thread].service, metrics, isSlow: true, announce) {
+        Self.perform(writes, on: slow[thread].service, metrics, isSlow: true, announce, nil) {
           $0.finish(.failure(Self.busy))
         }
       }
+    reading = try database.readerCount.map {
+      let threads = max($0 / 2, 1)
+      return try Self.actions(configuration.readQueueLimit, threads: threads, running: (threads + 1) / 2)
+    }
+    lookUps = try Self.lookUps(database, configuration)
+    let lookUps = lookUps
     writer = try Worker(limit: configuration.writeQueueLimit, batch: .max) { writes, _ in
-      Self.perform(writes, on: fast.service, metrics, isSlow: false, announce) { write in
+      Self.perform(writes, on: fast.service, metrics, isSlow: false, announce, lookUps) { write in
         if waiting?.enqueue(write, of: write.client) != true { write.finish(.failure(Self.busy)) }
       }
     }
@@ -136,11 +142,6 @@ final class RequestDispatcher: Sendable {
     signUps = try Self.worker(configuration.passwordQueueLimit)
     builds = try Self.worker(Snapshots.queueLimit)
     fetches = try Self.actions(configuration.passwordQueueLimit, threads: 1)
-    reading = try database.readerCount.map {
-      let threads = max($0 / 2, 1)
-      return try Self.actions(configuration.readQueueLimit, threads: threads, running: (threads + 1) / 2)
-    }
-    lookUps = try Self.lookUps(database, configuration)
     longReading = try Self.longReading(configuration)
     let writer = writer
     try webhook?.start(
@@ -201,11 +202,13 @@ final class RequestDispatcher: Sendable {
 
   /// Applies a batch of writes.
   ///
-  /// - Parameter putOff: receives the writes that the fast lane defers, because of a lock or serialization conflict.
+  /// - Parameters:
+  ///   - lookUps: where the devices of the batch are looked up for their answers.
+  ///   - putOff: receives the writes that the fast lane defers, because of a lock or serialization conflict.
   /// - Returns: the number of writes at the end that were not applied for lack of time.
   private static func perform(
     _ writes: [Write], on service: Service, _ metrics: Metrics?, isSlow: Bool,
-    _ announce: (ZoneChanges, ArraySlice<Write>) -> Void, putOff: (Write) -> Void
+    _ announce: (ZoneChanges, ArraySlice<Write>) -> Void, _ lookUps: Worker<Looking>?, putOff: (Write) -> Void
   ) -> Int {
     let start = ContinuousClock.now
     let results = service.apply(writes.map(\.command))
@@ -213,9 +216,12 @@ final class RequestDispatcher: Sendable {
       service.takeTally(), commands: results.count, seconds: start.duration(to: .now).inSeconds,
       isSlow: isSlow)
     announce(service.takeChanges(), writes.prefix(results.count))
-    for (write, result) in zip(writes, results) {
-      if let result { write.finish(result) } else { putOff(write) }
+    func finish() {
+      for (write, result) in zip(writes, results) {
+        if let result { write.finish(result) } else { putOff(write) }
+      }
     }
+    if let lookUps { lookUps.group(finish) } else { finish() }
     return writes.count - results.count
   }
 

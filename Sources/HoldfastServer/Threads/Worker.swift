@@ -4,7 +4,7 @@ import HoldfastService
 
 /// A bounded queue of jobs, fair between clients, and the threads that run the jobs in batches.
 ///
-/// @unchecked Sendable: `waiting`, `isStopping`, `isEnded`, `asleep` and `wanted` are accessed only with the lock held. `threads` is set before another thread
+/// @unchecked Sendable: `waiting`, `isStopping`, `isEnded`, `asleep`, `wanted` and `groups` are accessed only with the lock held. `threads` is set before another thread
 /// has the worker, and read only by its owner.
 final class Worker<Job: Sendable>: @unchecked Sendable {
   private let limit: Int
@@ -19,13 +19,15 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
   private var asleep = 0
   /// The number of waiting jobs that a thread gathers.
   private var wanted = Int.max
+  /// The number of groups of jobs that are being added. Meanwhile no thread takes a job.
+  private var groups = 0
   private var threads: [SystemThread] = []
 
   /// Starts the threads.
   ///
   /// - Parameters:
   ///   - limit: the maximum number of waiting jobs. One client may have a quarter of them, rounded up.
-  ///   - batch: the maximum number of jobs in a batch. One of several threads takes at most half of the waiting jobs.
+  ///   - batch: the maximum number of jobs in a batch. One of several threads leaves half of more than 32 waiting jobs to the others.
   ///   - threads: the number of threads.
   ///   - running: the maximum number of running jobs of one client; unlimited by default.
   ///   - body: runs a batch of jobs on a thread, numbered from 0. It returns how many jobs at the end of the batch it has not run: fewer than all.
@@ -74,6 +76,16 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
     }
   }
 
+  /// Adds the jobs that `body` enqueues as a group: a thread takes as many of them as it may at once.
+  func group(_ body: () -> Void) {
+    lock.hold { groups += 1 }
+    body()
+    lock.hold {
+      groups -= 1
+      wake()
+    }
+  }
+
   /// Refuses further jobs, finishes the queued ones, and returns when the threads have ended. Call it once, before the worker is released.
   func stop() {
     lock.hold {
@@ -96,7 +108,10 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
     for job in jobs { _ = body([job], 0) }
   }
 
-  private func wake() { if asleep > 0 || waiting.count >= wanted { lock.signal() } }
+  /// Wakes a thread if there is something to do for it.
+  private func wake() { if canTake, asleep > 0 || waiting.count >= wanted { lock.signal() } }
+
+  private var canTake: Bool { waiting.isReady && groups == 0 }
 
   /// Waits until half as many jobs are there as the last batch had. Its clients send their next jobs one after the other, and the first alone
   /// would cost as much as all of them: a commit.
@@ -110,13 +125,16 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
     var last = (jobs: 0, deadline: MonotonicTime(milliseconds: 0))
     while true {
       let taken = lock.hold {
-        while !waiting.isReady, !(isStopping && waiting.count == 0) {
+        while !canTake, !(isStopping && waiting.count == 0) {
           asleep += 1
           lock.wait()
           asleep -= 1
         }
         gather(after: last.jobs, until: last.deadline)
-        return waiting.take(threadCount > 1 ? min(batch, (waiting.count + 1) / 2) : batch)
+        let taken = waiting.take(threadCount > 1 ? min(batch, max(16, (waiting.count + 1) / 2)) : batch)
+        // What is left is for another thread.
+        wake()
+        return taken
       }
       if taken.isEmpty { return }
       let start = MonotonicTime.exact
@@ -128,7 +146,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
         // Jobs that were not run return to the front of their client's queue, in their order.
         for (client, job) in taken.suffix(left).reversed() { waiting.insert(job, of: client, atFront: true) }
         for (client, _) in taken { waiting.finish(client) }
-        if asleep > 0 { lock.broadcast() }
+        if isStopping { lock.broadcast() }
       }
     }
   }
