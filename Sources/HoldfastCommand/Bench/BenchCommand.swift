@@ -15,7 +15,7 @@ enum BenchCommand: Subcommand {
       .init(
         name: "only", value: "PART",
         help:
-          "One of creates, bulk, syncs, download, snapshot and writes; with a database also deltas; without one also feed, live, push and resources; all of these unless given. Or growth: up to a million records, 10,000 zones, 1,000 devices and 256 connections; or purging: a million records that come and go"
+          "One of creates, bulk, syncs, download, snapshot, writes, push and resources; with a database also deltas; without one also feed and live; all of these unless given. Or growth: up to a million records, 10,000 zones, 1,000 devices and 256 connections; or purging: a million records that come and go"
       ), .init(name: "plots", value: "FOLDER", help: "Where growth leaves its plots, as SVG"),
     ],
     notes: "Build it in release mode: make bench. Ends with 1 when a floor is missed.")
@@ -120,8 +120,7 @@ struct Bench: Sendable {
       case .writes: add(try await DeviceBench.localWrite(in: folder, schema: schema, count: 3000, runs: runs))
       case .live where database != nil: continue
       case .live: add(try await LiveBench(folder: folder, schema: schema, runs: runs).measure())
-      case .resources where database != nil: continue
-      case .resources: try await ResourceBench(folder: folder, schema: schema).measure()
+      case .resources: try await ResourceBench(folder: folder, schema: schema, database: database).measure()
       case .deltas:
         for result in try deltas(server.port, others) { add(result) }
       case .growth:
@@ -134,9 +133,8 @@ struct Bench: Sendable {
       case .purging:
         var bench = RetentionBench(folder: folder, server: server, bench: bench)
         try bench.measure(cycles: 1_000_000)
-      case .push where database != nil: continue
       case .push:
-        var push = try await PushBench(folder: folder, schema: schema, runs: runs)
+        var push = try await PushBench(folder: folder, schema: schema, database: database, runs: runs)
         for result in try push.measure() { add(result) }
       }
     }

@@ -8,10 +8,11 @@ struct ResourceBench {
 
   let folder: URL
   let schema: SyncSchema
+  let database: String?
 
   func measure() async throws {
-    let server = try ServerProgram(folder: folder, schema: schema, data: "resources")
-    let people = try await Bench.signUp(Self.connections, at: server.url)
+    let server = try ServerProgram(folder: folder, schema: schema, database: database, data: "resources")
+    let people = try await Bench.signUp(Self.connections, named: "resources", at: server.url)
     var bench = ServerBench(port: server.port, tokens: people.tokens, zones: people.users)
     try tell("creates", of: server, 10_000) { try bench.creates(connections: Self.connections, requests: $0) }
     try tell("up-to-date syncs", of: server, 40_000) {

@@ -9,15 +9,16 @@ final class ServerProgram {
 
   var url: String { "http://127.0.0.1:\(port)" }
 
-  /// - Parameter data: the name of its directory in the folder.
-  init(folder: URL, schema: SyncSchema, data: String) throws {
+  /// - Parameters:
+  ///   - database: the PostgreSQL database; nil for SQLite.
+  ///   - data: the name of its directory in the folder, with SQLite.
+  init(folder: URL, schema: SyncSchema, database: String?, data: String) throws {
     let file = folder.appendingPathComponent("bench.json")
     try Data(schema.json.bytes).write(to: file)
     process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-    process.arguments = [
-      "serve", "--schema", file.path, "--data", folder.appendingPathComponent(data).path, "--listen",
-      "127.0.0.1:0", "--sign-up-limit", "1000",
-    ]
+    let place = database.map { ["--database", $0] } ?? ["--data", folder.appendingPathComponent(data).path]
+    process.arguments =
+      ["serve", "--schema", file.path, "--listen", "127.0.0.1:0", "--sign-up-limit", "1000"] + place
     let output = Pipe()
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
