@@ -55,6 +55,7 @@ try:
         for _ in range(3):
             answer = run("backup", "--to", place, "--keep", "2", "--data", data, "--json", key=key)
         name = json.loads(answer)["file"]
+        epoch = name[-len("01234567.backup"):]
         found = s3.list_objects_v2(Bucket="backups", Prefix=f"{prefix}/" if prefix else "holdfast-")["Contents"]
         assert len(found) == 2 and f"s3://backups/{found[1]['Key']}" == name, f"{found} {name}"
         run("backup", "--verify", name, key=key)
@@ -66,7 +67,7 @@ try:
     run("restore", "s3://backups/shop/none", "--data", f"{folder}/none", key=key, status=1, said="There is no s3://backups/shop/none")
     # A listing has 1,000 names on a page.
     for number in range(1100):
-        s3.put_object(Bucket="backups", Key=f"many/holdfast-2020-01-01T00-00-00.{number:04}Z.backup", Body=b"x")
+        s3.put_object(Bucket="backups", Key=f"many/holdfast-2020-01-01T00-{number // 60:02}-{number % 60:02}.000Z-{epoch}", Body=b"x")
     removed = json.loads(run("backup", "--to", "s3://backups/many", "--keep", "1", "--data", data, "--json", key=key))["removed"]
     assert len(removed) == 1100 and s3.list_objects_v2(Bucket="backups", Prefix="many/")["KeyCount"] == 1
     print("Backups in a bucket: all is as it should be.")

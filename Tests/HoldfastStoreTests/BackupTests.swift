@@ -60,9 +60,9 @@ struct BackupTests {
       environment.now = { 1_790_000_000_000 + Int64(day) * 86_400_000 }
       let made = try BackupFolder(path).add(
         Backup(server.location), keeping: 2, environment: environment)
-      files.append(made.file)
+      files.append(made.path)
       #expect(made.removed == (day < 2 ? [] : [files[day - 2]]))
-      #expect(try Backup.verify(made.file) == made.summary)
+      #expect(try Backup.verify(made.path) == made.summary)
     }
     // The same moment again: the file is there, so the backup fails, and all others stay.
     var environment = ServerEnvironment.system
@@ -93,10 +93,41 @@ struct BackupTests {
       var environment = ServerEnvironment.system
       environment.now = { 1_790_000_000_000 + Int64(day) * 86_400_000 }
       let made = try BackupFolder(path).add(Backup(server.location), keeping: 3, environment: environment)
-      files.append(made.file)
+      files.append(made.path)
       #expect(made.removed == Array(files.dropLast(3).suffix(1)))
-      #expect(try Backup.verify(made.file) == made.summary)
+      #expect(try Backup.verify(made.path) == made.summary)
     }
+  }
+
+  /// Makes an empty folder for backups.
+  private func makeFolder(_ server: TestServer) throws -> String {
+    let path = server.folder.appendingPathComponent("kept-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    return path
+  }
+
+  @Test("a database and one that was restored from it never remove each other's backups (I2)")
+  func shared() throws {
+    let server = try TestServer()
+    _ = try server.signUp("anna").makeList()
+    let restored = try server.restored()
+    let path = try makeFolder(server)
+    // Of an earlier release, whose names do not say whose they are.
+    let old = "\(path)/holdfast-2026-01-01T00-00-00.000Z.backup"
+    _ = try Backup(server.location).write(to: old)
+    var files: [[String]] = [[], []]
+    for day in 0..<4 {
+      var environment = ServerEnvironment.system
+      environment.now = { 1_790_000_000_000 + Int64(day) * 86_400_000 }
+      for (index, location) in [server.location, restored.location].enumerated() {
+        let made = try BackupFolder(path).add(Backup(location), keeping: 2, environment: environment)
+        files[index].append(made.path)
+        #expect(made.removed == (day < 2 ? [] : [files[index][day - 2]]))
+        #expect(made.others == 1 + min(day + index, 2))
+      }
+    }
+    let left = try FileManager.default.contentsOfDirectory(atPath: path).map { "\(path)/\($0)" }
+    #expect(left.sorted() == ([old] + files.flatMap { $0.suffix(2) }).sorted())
   }
 
   @Test("a file that was cut off or altered anywhere is refused, and nothing is written")
@@ -174,6 +205,28 @@ struct SQLiteBackupTests {
     #expect(try Administration(server.location).users().rows.map { $0[1] } == ["anna"])
     let aside = DatabaseLocation.directory(server.path + "/replaced-1")
     #expect(try Administration(aside).users().rows.map { $0[1] } == ["anna", "bert"])
+  }
+
+  @Test("a copy of a database is not backed up among the backups of the original (I2)")
+  func copied() throws {
+    let server = try TestServer()
+    _ = try server.signUp("anna")
+    let files = FileManager.default
+    let (kept, copy) = (server.folder.path + "/kept", server.folder.path + "/copy")
+    for folder in [kept, copy] {
+      try files.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    }
+    let original = try BackupFolder(kept).add(Backup(server.location), keeping: 1)
+    try SQLiteConnection(path: server.database).backup(to: copy + "/holdfast.db")
+    let error = #expect(throws: ServerError.self) {
+      try BackupFolder(kept).add(Backup(.directory(copy)), keeping: 1)
+    }
+    #expect(error?.code == .refused && error?.description.contains("--begin-epoch") == true)
+    #expect(try BackupFolder(kept).names().count == 1)
+    try Restore(.directory(copy)).beginEpoch()
+    let other = try BackupFolder(kept).add(Backup(.directory(copy)), keeping: 1)
+    #expect(other.removed.isEmpty && other.others == 1)
+    #expect(try Backup.verify(original.path) == original.summary)
   }
 
   @Test("a server that runs on the directory is not restored over")

@@ -14,7 +14,7 @@ enum BackupCommand: Subcommand {
         name: "to", value: "s3://BUCKET/PREFIX", help: "The same in a bucket of an S3-compatible store"),
       .init(
         name: "keep", value: "COUNT",
-        help: "With --folder and --to: removes all but the latest; 14 unless given"),
+        help: "With --folder and --to: removes all but the latest of this database; 14 unless given"),
       .init(
         name: "verify", value: nil,
         help: "Reads the backup FILE, or s3://BUCKET/NAME, to its end, and says whether it is whole"),
@@ -40,14 +40,20 @@ enum BackupCommand: Subcommand {
       guard let count = Int(options["keep"] ?? "14"), (1...100_000).contains(count) else {
         throw UsageError("--keep takes a number from 1 to 100000.")
       }
-      let (file, summary, removed, failure) = try noted(options, store.path(of: "")) {
+      let made = try noted(options, store.path(of: "")) {
         try store.add(Backup(options.location), keeping: count)
       }
-      note { try Administration(options.location).noteBackup(file, detail: "\(summary.text) Verified.") }
-      show(summary, file, file)
-      Output.shared.set("removed", removed)
-      for old in removed { print("\(old) was removed.") }
-      if let failure { throw failure }
+      note {
+        try Administration(options.location).noteBackup(made.path, detail: "\(made.summary.text) Verified.")
+      }
+      show(made.summary, made.path, made.path)
+      Output.shared.set("removed", made.removed)
+      Output.shared.set("others", Int64(made.others))
+      for old in made.removed { print("\(old) was removed.") }
+      if made.others > 0 {
+        print("Backups of other databases or earlier epochs there: \(made.others). They are never removed.")
+      }
+      if let failure = made.failure { throw failure }
     default: throw UsageError("Say one of FILE, --folder DIR, --to s3://BUCKET/PREFIX and --verify FILE.")
     }
     return 0

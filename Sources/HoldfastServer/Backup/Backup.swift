@@ -39,6 +39,24 @@ public struct Backup {
     (self.location, self.environment) = (location, environment)
   }
 
+  /// The epoch of the database, by which its backups in a store are told from those of others.
+  ///
+  /// - Throws: `ServerError`: `refused` if the epoch is that of another database, of which this one is a copy.
+  func epoch() throws -> String {
+    // Where there is no database, this says so.
+    try location.open(schema: nil, random: environment.random).close()
+    if case .wentBack(let reason, _) = try location.historyVerdict() {
+      throw ServerError(
+        .refused,
+        "The database is not the one that was served last. \(reason) Start the server once, or run `holdfast restore --begin-epoch`. Then back it up."
+      )
+    }
+    // It is read last: the epoch of a copy that a server begins to serve meanwhile is its own.
+    let database = try location.open(schema: nil, random: environment.random)
+    defer { database.close() }
+    return database.epoch
+  }
+
   /// Writes a backup.
   ///
   /// - Parameter path: the file, which must not exist.

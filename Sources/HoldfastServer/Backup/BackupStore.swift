@@ -24,55 +24,59 @@ public protocol BackupStore {
   func path(of name: String) -> String
 }
 
+/// A new backup in a store, and what became of the others there.
+public struct StoredBackup {
+  /// The name of the backup with that of the place.
+  public let path: String
+  /// The contents of the backup.
+  public let summary: Backup.Summary
+  /// The backups that were removed.
+  public let removed: [String]
+  /// The number of backups of other databases and of earlier epochs of this one, which are never removed.
+  public let others: Int
+  /// What kept older backups from being removed; nil for nothing.
+  public let failure: (any Error)?
+}
+
 extension BackupStore {
-  /// Writes a backup named by its time, verifies it, and then removes the oldest ones.
+  /// Writes a backup named by its time and by the epoch of the database, verifies it, and then removes the oldest ones of this epoch.
   ///
-  /// Nothing is removed unless the new backup is good and listed; the new one never is. Only names that this function makes count and are
-  /// removed. A name of a later time is from a clock that was ahead, so it counts as older than all others.
+  /// Nothing is removed unless the new backup is good and listed; the new one never is. Only names that this function makes, of the same epoch,
+  /// count and are removed. Another epoch is another history: of another database, of a copy of this one, or of this one before a restore, whose
+  /// backups may have the only copy of what the restore lost. A name of a later time is from a clock that was ahead, so it counts as older than
+  /// all others.
   ///
   /// - Parameters:
   ///   - backup: the backup to write.
   ///   - count: the number of backups to keep, 1 or more.
   ///   - environment: the clock; the system's unless given.
-  /// - Returns: the new backup, its contents, the backups that were removed, and what kept it from removing others.
-  /// - Throws: what `put` and `names` throw; `ServerError` if the new backup is not listed.
+  /// - Throws: what `put` and `names` throw; `ServerError` if the new backup is not listed, and for a database that is a copy of the one that was
+  ///   served.
   public func add(
     _ backup: Backup, keeping count: Int, environment: ServerEnvironment = .system
-  ) throws -> (file: String, summary: Backup.Summary, removed: [String], failure: (any Error)?) {
-    let name = BackupName.make(at: environment.now())
-    let summary = try put(backup, as: name)
+  ) throws -> StoredBackup {
+    let name = BackupName(at: environment.now(), epoch: try backup.epoch())
+    let summary = try put(backup, as: name.text)
     // A store may list a name twice.
-    let listed = TextSet(try names().filter(BackupName.isOne))
-    guard listed.contains(name) else {
+    let listed = TextSet(try names()).compactMap { BackupName($0) }
+    let own = listed.filter { $0.epoch == name.epoch }.map(\.text).sorted()
+    guard own.contains(name.text) else {
       throw ServerError(
-        .damaged, "\(path(of: name)) was written, but is not listed. No older backup was removed.")
+        .damaged, "\(path(of: name.text)) was written, but is not listed. No older backup was removed.")
     }
-    let others = listed.filter { $0 != name }.sorted()
-    let (later, earlier) = (others.filter { $0 > name }, others.filter { $0 < name })
+    let (later, earlier) = (own.filter { $0 > name.text }, own.filter { $0 < name.text })
     var removed: [String] = []
+    var failure: (any Error)?
     for old in (later + earlier).dropLast(max(count, 1) - 1) {
       // The new backup is good all the same.
-      do { try remove(old) } catch { return (path(of: name), summary, removed, error) }
+      do { try remove(old) } catch {
+        failure = error
+        break
+      }
       removed.append(path(of: old))
     }
-    return (path(of: name), summary, removed, nil)
-  }
-}
-
-/// The names of backups: their order is the order of time.
-private enum BackupName {
-  static func make(at milliseconds: Int64) -> String {
-    let time = Timestamp.text(milliseconds: milliseconds).utf8.map {
-      $0 == UInt8(ascii: ":") ? UInt8(ascii: "-") : $0
-    }
-    return "holdfast-\(String(decoding: time, as: UTF8.self)).backup"
-  }
-
-  /// Whether `make` may have made a name.
-  static func isOne(_ name: String) -> Bool {
-    guard name.hasPrefix("holdfast-"), name.hasSuffix(".backup") else { return false }
-    let time = name.utf8.dropFirst("holdfast-".utf8.count).dropLast(".backup".utf8.count)
-    return time.count >= 20
-      && time.allSatisfy { (0x30...0x39).contains($0) || [0x2D, 0x2E, 0x54, 0x5A].contains($0) }
+    return StoredBackup(
+      path: path(of: name.text), summary: summary, removed: removed, others: listed.count - own.count,
+      failure: failure)
   }
 }
