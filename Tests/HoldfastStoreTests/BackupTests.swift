@@ -130,6 +130,37 @@ struct BackupTests {
     #expect(left.sorted() == ([old] + files.flatMap { $0.suffix(2) }).sorted())
   }
 
+  @Test("what a killed backup left is removed by the next one, and nothing of one that runs (I2)")
+  func leftovers() throws {
+    let server = try TestServer()
+    _ = try server.signUp("anna")
+    let path = try makeFolder(server)
+    let (killed, running) = (
+      "holdfast-2026-01-01T00-00-00.000Z-0123abcd.backup", "holdfast-2026-01-02T00-00-00.000Z.backup"
+    )
+    func add(_ names: [String]) throws {
+      for name in names { try Data("x".utf8).write(to: URL(fileURLWithPath: "\(path)/\(name)")) }
+    }
+    let others = ["notes.tmp", "holdfast-mine.backup.copy"]
+    try add(others + [".copy", ".copy-journal", ".copy-wal", ".copy-shm", ".tmp"].map { killed + $0 })
+    // This one was killed when it was complete.
+    try add(["holdfast-2026-01-03T00-00-00.000Z.backup.copy"])
+    var draft: BackupDraft? = try BackupDraft(of: "\(path)/\(running)")
+    try add([running + ".copy"])
+    let made = URL(fileURLWithPath: try BackupFolder(path).add(Backup(server.location), keeping: 2).path)
+    let kept = others + [made.lastPathComponent]
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+        == (kept + [running + ".copy", running + ".tmp"]).sorted())
+    let error = #expect(throws: ServerError.self) {
+      try Backup(server.location).write(to: "\(path)/\(running)")
+    }
+    #expect(error?.code == .inUse)
+    #expect(draft != nil)
+    draft = nil
+    #expect(try FileManager.default.contentsOfDirectory(atPath: path).sorted() == kept.sorted())
+  }
+
   @Test("a file that was cut off or altered anywhere is refused, and nothing is written")
   func altered() throws {
     let server = try TestServer()

@@ -9,8 +9,9 @@ public struct BackupFolder: BackupStore {
   /// - Parameter path: the folder, which must exist.
   public init(_ path: String) { folder = path }
 
-  /// Writes a backup, and verifies it.
+  /// Writes a backup, and verifies it. What killed processes left of others is removed first.
   public func put(_ backup: Backup, as name: String) throws -> Backup.Summary {
+    BackupDraft.removeLeftovers(in: folder, try names())
     let summary = try backup.write(to: path(of: name))
     do { _ = try Backup.verify(path(of: name)) } catch {
       // It may not count as a good one.

@@ -7,36 +7,25 @@ import HoldfastService
 final class BackupWriter {
   static let magic = Array("HfBackup".utf8)
 
-  private let path: String
-  private let file: Int32
+  /// The files beside the backup until then.
+  let draft: BackupDraft
   private let compressor: ZstandardCompressor
   private var hash = SHA256()
-  private var isOpen = true
-  private var temporary: String { path + ".tmp" }
 
   /// - Throws: `ServerError` if the file can't be created, or exists.
-  init(_ path: String, _ manifest: BackupManifest) throws {
+  init(_ path: String) throws {
     var status = stat()
     if stat(path, &status) == 0 {
       throw ServerError(.refused, "\(path) is there already. Name another file.")
     }
-    self.path = path
     compressor = try ZstandardCompressor()
-    // What is left there may be another user's, or a link.
-    unlink(path + ".tmp")
-    let descriptor = open(path + ".tmp", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else {
-      throw ServerError(.unreachable, "\(path) can't be written: \(systemMessage(errno)).")
-    }
-    file = descriptor
-    let text = manifest.json.bytes
-    try write(Self.magic + bigEndian(UInt32(text.count)) + text)
+    draft = try BackupDraft(of: path)
   }
 
-  deinit {
-    if !isOpen { return }
-    close(file)
-    unlink(temporary)
+  /// Writes the header. Call it once, before any content.
+  func begin(_ manifest: BackupManifest) throws {
+    let text = manifest.json.bytes
+    try write(Self.magic + bigEndian(UInt32(text.count)) + text)
   }
 
   /// Adds content.
@@ -48,12 +37,7 @@ final class BackupWriter {
   func finish() throws {
     try compressor.add([], isLast: true) { try write($0) }
     try hash.hash().withUnsafeBytes { try put($0) }
-    guard fsync(file) == 0 else { throw failure() }
-    isOpen = false
-    defer { unlink(temporary) }
-    // Unlike rename, link does not replace a file that was created there meanwhile.
-    guard close(file) == 0, link(temporary, path) == 0 else { throw failure() }
-    try syncFolder(of: path)
+    try draft.publish()
   }
 
   private func write(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try write($0) } }
@@ -66,14 +50,12 @@ final class BackupWriter {
   private func put(_ bytes: UnsafeRawBufferPointer) throws {
     var rest = bytes
     while !rest.isEmpty {
-      let count = Glibc.write(file, rest.baseAddress, rest.count)
+      let count = Glibc.write(draft.file, rest.baseAddress, rest.count)
       if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw failure() }
+      guard count > 0 else {
+        throw ServerError(.unreachable, "\(draft.path) can't be written: \(systemMessage(errno)).")
+      }
       rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
     }
-  }
-
-  private func failure() -> ServerError {
-    ServerError(.unreachable, "\(path) can't be written: \(systemMessage(errno)).")
   }
 }

@@ -22,7 +22,8 @@ struct PostgresBackup {
     }
     let tables = try BackupTable.all(of: database.layout, on: connection)
     let manifest = try manifest(tables, connection, now)
-    let writer = try BackupWriter(path, manifest)
+    let writer = try BackupWriter(path)
+    try writer.begin(manifest)
     for table in tables {
       try add(table.header.bytes, to: writer)
       try connection.copyOut("COPY \(table.relation) (\(table.list)) TO STDOUT") { try add($0, to: writer) }

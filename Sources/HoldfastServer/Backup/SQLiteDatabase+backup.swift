@@ -7,11 +7,8 @@ import HoldfastService
 extension SQLiteDatabase {
   /// Writes a backup. SQLite can't copy to a stream, so it first makes a consistent copy beside the backup.
   func backUp(to path: String, at now: Int64) throws -> BackupManifest {
-    let copy = path + ".copy"
-    // SQLite would apply a log that was left there.
-    func clear() { for ending in ["", "-journal", "-wal", "-shm"] { unlink(copy + ending) } }
-    clear()
-    defer { clear() }
+    let writer = try BackupWriter(path)
+    let copy = writer.draft.copy
     // Created here with mode 600, so that no other user can read it.
     let made = Glibc.open(copy, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard made >= 0 else {
@@ -22,7 +19,7 @@ extension SQLiteDatabase {
     // A damaged database would be noticed only at the restore.
     try DamagedDatabase.check(SQLiteConnection(path: copy, access: .readWrite), self.path, isWhole: true)
     let manifest = try Self.manifest(of: copy, at: now)
-    let writer = try BackupWriter(path, manifest)
+    try writer.begin(manifest)
     let file = Glibc.open(copy, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else {
       throw ServerError(.unreachable, "\(copy) can't be read: \(systemMessage(errno)).")
