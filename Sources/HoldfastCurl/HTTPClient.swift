@@ -47,13 +47,18 @@ package final class HTTPClient: Sendable {
   /// Sends a request, and blocks this thread until its complete answer. The content of an answer with the status 200 is passed on as it
   /// arrives; that of any other, of 1 MiB at most, is in the result.
   ///
-  /// - Parameter receive: called on the client's thread, which waits for it. Returning false ends the request.
+  /// The two closures are called on the client's thread, which waits for them. Returning false ends the request.
+  ///
+  /// - Parameters:
+  ///   - accept: receives the head of an answer with the status 200, before any content.
+  ///   - receive: receives the content.
   /// - Throws: `HTTPClientError`.
   package func download(
-    _ request: HTTPClientRequest, to receive: @escaping @Sendable ([UInt8]) -> Bool
+    _ request: HTTPClientRequest, accept: @escaping @Sendable (HTTPClientHead) -> Bool = { _ in true },
+    to receive: @escaping @Sendable ([UInt8]) -> Bool
   ) throws(HTTPClientError) -> HTTPClientAnswer {
     let arrival = Arrival()
-    start(request, TransferTicket(), passing: receive) { arrival.come($0) }
+    start(request, TransferTicket(), accept: accept, passing: receive) { arrival.come($0) }
     return try arrival.wait().get()
   }
 
@@ -88,6 +93,7 @@ package final class HTTPClient: Sendable {
 
   private func start(
     _ request: HTTPClientRequest, _ ticket: TransferTicket,
+    accept: @escaping @Sendable (HTTPClientHead) -> Bool = { _ in true },
     passing receive: (@Sendable ([UInt8]) -> Bool)? = nil,
     _ done: @escaping @Sendable (Result<HTTPClientAnswer, HTTPClientError>) -> Void
   ) {
@@ -95,7 +101,7 @@ package final class HTTPClient: Sendable {
     let receiver = Transfer.Receiver(
       head: { head in
         content.isPassed = head.status == 200
-        return true
+        return !content.isPassed || accept(head)
       },
       content: { bytes in
         guard let receive else { return content.add(bytes) }

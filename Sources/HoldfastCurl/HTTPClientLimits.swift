@@ -2,8 +2,10 @@
 package struct HTTPClientLimits: Sendable {
   /// The time limit for opening a connection.
   package var connectTimeout: Duration
-  /// The time limit without any transfer; nil for none.
+  /// The time limit for a transfer that is slower than `lowestSpeed`; nil for none.
   package var idleTimeout: Duration?
+  /// The lowest speed in bytes per second, of what is sent and received together.
+  package var lowestSpeed: Int
   /// The time limit for a whole request; nil for none.
   package var totalTimeout: Duration?
   /// The maximum size of an answer's decompressed content in bytes.
@@ -14,11 +16,12 @@ package struct HTTPClientLimits: Sendable {
 
   /// Creates limits.
   package init(
-    connectTimeout: Duration = .seconds(30), idleTimeout: Duration? = .seconds(30),
+    connectTimeout: Duration = .seconds(30), idleTimeout: Duration? = .seconds(30), lowestSpeed: Int = 1,
     totalTimeout: Duration? = .seconds(900), bodyLimit: Int = 64 << 20
   ) {
     self.connectTimeout = connectTimeout
     self.idleTimeout = idleTimeout
+    self.lowestSpeed = lowestSpeed
     self.totalTimeout = totalTimeout
     self.bodyLimit = bodyLimit
   }

@@ -49,7 +49,7 @@ final class Transfer: @unchecked Sendable {
     set(CURLOPT_CONNECTTIMEOUT_MS, Self.milliseconds(limits.connectTimeout))
     if let time = limits.totalTimeout { set(CURLOPT_TIMEOUT_MS, Self.milliseconds(time)) }
     if let time = limits.idleTimeout {
-      set(CURLOPT_LOW_SPEED_LIMIT, 1)
+      set(CURLOPT_LOW_SPEED_LIMIT, limits.lowestSpeed)
       set(CURLOPT_LOW_SPEED_TIME, max(1, Self.milliseconds(time) / 1000))
     }
     // The client's thread blocks signals, and libcurl raises none.

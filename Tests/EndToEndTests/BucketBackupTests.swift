@@ -2,6 +2,7 @@ import Foundation
 import HoldfastCore
 import HoldfastHTTP
 import HoldfastServer
+import HostileServer
 import Testing
 
 @Suite("Backups in a bucket")
@@ -21,14 +22,21 @@ struct BucketBackupTests {
 
   private var scratch: URL { folder.appendingPathComponent("scratch") }
 
-  private func run(_ words: String..., data: String = "data", changed: [String: String] = [:]) throws
-    -> ProgramRun
-  {
-    let environment = [
+  private func environment(_ data: String = "data") -> [String: String] {
+    [
       "AWS_ACCESS_KEY_ID": "KEY", "AWS_SECRET_ACCESS_KEY": "a/secret+of=it", "TMPDIR": scratch.path,
       "HOLDFAST_S3_ENDPOINT": store.address, "HOLDFAST_DATA": folder.appendingPathComponent(data).path,
     ]
-    let run = try Programs.run("holdfast", words, environment: environment.merging(changed) { $1 })
+  }
+
+  private func run(_ words: String..., data: String = "data", changed: [String: String] = [:]) throws
+    -> ProgramRun
+  { try run(words, data: data, changed: changed) }
+
+  private func run(_ words: [String], data: String = "data", changed: [String: String] = [:]) throws
+    -> ProgramRun
+  {
+    let run = try Programs.run("holdfast", words, environment: environment(data).merging(changed) { $1 })
     // Nothing stays of what was made on the way.
     #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path).isEmpty)
     return run
@@ -157,14 +165,47 @@ struct BucketBackupTests {
   func noFolder() throws {
     defer { try? FileManager.default.removeItem(at: folder) }
     try FileManager.default.removeItem(at: scratch)
-    let environment = [
-      "AWS_ACCESS_KEY_ID": "KEY", "AWS_SECRET_ACCESS_KEY": "SECRET", "HOLDFAST_S3_ENDPOINT": store.address,
-      "HOLDFAST_DATA": folder.appendingPathComponent("data").path, "TMPDIR": scratch.path,
-    ]
-    let run = try Programs.run("holdfast", ["backup", "--to", place], environment: environment)
+    let run = try Programs.run("holdfast", ["backup", "--to", place], environment: environment())
     #expect(run.status == 1)
     #expect(run.errors.contains("so set TMPDIR to another folder: No such file"), "\(run.errors)")
     #expect(store.requests.isEmpty)
+  }
+
+  @Test(
+    "an object without a size, longer than it says, or too large for the disk is not waited for",
+    arguments: [
+      ("", "did not say the size of s3://backups/a"),
+      ("Content-Length: 3\r\nTransfer-Encoding: chunked\r\n", "s3://backups/a is larger than it says"),
+      ("Content-Length: 4000000000000000\r\n", "Free some space, or set TMPDIR to another folder."),
+    ])
+  func endless(fields: String, said: String) throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let head = Array("HTTP/1.1 200 OK\r\n\(fields)\r\n".utf8)
+    let endless = try HostileServer([.endless(head, Array("8\r\nabcdefgh\r\n".utf8))])
+    defer { endless.stop() }
+    let run = try run(
+      "backup", "--verify", "s3://backups/a", changed: ["HOLDFAST_S3_ENDPOINT": endless.url])
+    #expect(run.status == 1 && run.errors.contains(said), "\(run.errors)")
+  }
+
+  @Test(
+    "what a killed command left in the folder for temporary files is removed, and nothing of one that runs")
+  func leftovers() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let (killed, running) = (
+      scratch.path + "/holdfast-backup-killed", scratch.path + "/holdfast-backup-running"
+    )
+    for path in [killed, running] {
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+      try Data("x".utf8).write(to: URL(fileURLWithPath: path + "/backup"))
+    }
+    let lock = open(running, O_RDONLY | O_CLOEXEC)
+    #expect(flock(lock, LOCK_EX) == 0)
+    #expect(try Programs.run("holdfast", ["backup", "--to", place], environment: environment()).status == 0)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["holdfast-backup-running"])
+    #expect(FileManager.default.fileExists(atPath: running + "/backup"))
+    close(lock)
+    _ = try backUp()
   }
 
   @Test("a listing that is none, or has no end, removes nothing")
@@ -200,12 +241,7 @@ struct BucketBackupTests {
     ] as [([String], [String: String])])
   func refused(words: [String], changed: [String: String]) throws {
     defer { try? FileManager.default.removeItem(at: folder) }
-    let environment = [
-      "AWS_ACCESS_KEY_ID": "KEY", "AWS_SECRET_ACCESS_KEY": "SECRET", "HOLDFAST_S3_ENDPOINT": store.address,
-      "HOLDFAST_DATA": folder.appendingPathComponent("data").path,
-    ]
-    let run = try Programs.run(
-      "holdfast", ["backup"] + words, environment: environment.merging(changed) { $1 })
+    let run = try run(["backup"] + words, changed: changed)
     #expect(run.status == 64, "\(run.errors)")
     #expect(!run.errors.contains("secret"))
     #expect(store.requests.isEmpty)

@@ -102,6 +102,37 @@ import Testing
     }
   }
 
+  @Test("a server that goes on and on, but slower than the lowest speed, is given up")
+  func slow() throws {
+    let head = [UInt8]("HTTP/1.1 200 OK\r\n\r\n".utf8)
+    let server = try HostileServer([.endless(head, [1])])
+    defer { server.stop() }
+    // Nothing is as fast.
+    let client = HTTPClient(
+      HTTPClientLimits(idleTimeout: .seconds(1), lowestSpeed: .max, totalTimeout: nil, bodyLimit: .max))
+    #expect(throws: HTTPClientError.self) {
+      try client.download(HTTPClientRequest(url: server.url)) { _ in true }
+    }
+  }
+
+  @Test("a head of a 200 that is not accepted brings no content, and other answers are not asked about")
+  func notAccepted() throws {
+    let server = try HostileServer([Self.answer("200 OK", [1]), Self.answer("403 Forbidden", [7])])
+    defer { server.stop() }
+    let received = Mutex(0)
+    func get() throws -> HTTPClientAnswer {
+      try HTTPClient().download(
+        HTTPClientRequest(url: server.url), accept: { _ in false },
+        to: { piece in
+          received.withLock { $0 += piece.count }
+          return true
+        })
+    }
+    #expect(throws: HTTPClientError.self, performing: get)
+    #expect(try get().body == [7])
+    #expect(received.withLock { $0 } == 0)
+  }
+
   @Test("a signed request has its signature and its fields, and never the secret")
   func signed() throws {
     let server = try HostileServer([Self.answer("200 OK", [])])

@@ -1,5 +1,3 @@
-import Foundation
-import Glibc
 import HoldfastCore
 import HoldfastServer
 import HoldfastService
@@ -12,11 +10,11 @@ struct S3Backups: BackupStore {
   init(_ place: S3Place, _ requests: S3Requests) { (self.place, self.requests) = (place, requests) }
 
   func put(_ backup: Backup, as name: String) throws -> Backup.Summary {
-    try Self.withTemporaryFile { file in
-      let written = try backup.write(to: file)
+    try TemporaryFolder.lend { folder in
+      let written = try backup.write(to: folder.backup)
       do {
-        try requests.put(file, at: place, name)
-        guard try get(name, { try Backup.verify($0) }) == written else {
+        let size = try requests.put(folder.backup, at: place, name)
+        guard try get(name, size: size, { try Backup.verify($0) }) == written else {
           throw ServerError(.damaged, "\(path(of: name)) is another backup than was sent.")
         }
       } catch {
@@ -35,23 +33,14 @@ struct S3Backups: BackupStore {
   func path(of name: String) -> String { place.path(of: name) }
 
   /// Lends a backup as a file.
-  func get<Result>(_ name: String, _ body: (String) throws -> Result) throws -> Result {
-    try Self.withTemporaryFile { file in
-      try requests.get(at: place, name, to: file)
-      do { return try body(file) } catch let error as ServerError {
-        throw ServerError(error.code, error.description.replacing(file, with: path(of: name)))
+  ///
+  /// - Parameter size: the size that it must have; nil if that is not known.
+  func get<Result>(_ name: String, size: Int64? = nil, _ body: (String) throws -> Result) throws -> Result {
+    try TemporaryFolder.lend { folder in
+      try requests.get(at: place, name, size: size, to: folder)
+      do { return try body(folder.backup) } catch let error as ServerError {
+        throw ServerError(error.code, error.description.replacing(folder.backup, with: path(of: name)))
       }
     }
-  }
-
-  /// Lends the path of a file that does not exist, in a folder that only its owner may read.
-  private static func withTemporaryFile<Result>(_ body: (String) throws -> Result) throws -> Result {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
-      "holdfast-backup-\(UUID().uuidString)")
-    guard mkdir(folder.path, 0o700) == 0 else {
-      throw FileError(folder.path, "made, so set TMPDIR to another folder")
-    }
-    defer { try? FileManager.default.removeItem(at: folder) }
-    return try body(folder.appendingPathComponent("backup").path)
   }
 }

@@ -12,48 +12,98 @@ struct S3Requests {
   private static let pageLimit = 1000
 
   private let access: S3Access
-  /// For objects, of any size.
+  /// For objects that are fetched: `get` limits their size.
   private let objects = HTTPClient(limits(.max))
-  /// For listings and all that has a short answer.
-  private let client = HTTPClient(limits(16 << 20))
+  /// For objects that are sent.
+  private let uploads = HTTPClient(limits(1 << 20))
+  /// For listings and all that is short both ways.
+  private let client = HTTPClient(limits(16 << 20, .seconds(120)))
 
   init(_ access: S3Access) { self.access = access }
 
-  private static func limits(_ bodyLimit: Int) -> HTTPClientLimits {
-    HTTPClientLimits(idleTimeout: .seconds(60), totalTimeout: nil, bodyLimit: bodyLimit)
+  private static func limits(_ bodyLimit: Int, _ totalTimeout: Duration? = nil) -> HTTPClientLimits {
+    HTTPClientLimits(
+      idleTimeout: .seconds(60), lowestSpeed: 10_000, totalTimeout: totalTimeout, bodyLimit: bodyLimit)
   }
 
   /// Sends a file.
-  func put(_ file: String, at place: S3Place, _ name: String) throws {
+  ///
+  /// - Returns: its size in bytes.
+  func put(_ file: String, at place: S3Place, _ name: String) throws -> Int64 {
+    var status = stat()
+    guard stat(file, &status) == 0 else { throw FileError(file, "read") }
     var request = request("PUT", place, name)
     request.file = file
-    try check(send(request), place, name)
+    try check(send(request, uploads), place, name)
+    return Int64(status.st_size)
   }
 
-  /// Fetches an object into a new file.
-  func get(at place: S3Place, _ name: String, to path: String) throws {
+  /// Fetches an object into a folder, as its backup.
+  ///
+  /// - Parameter size: the size that the object must have; nil for any that the folder has room for.
+  func get(at place: S3Place, _ name: String, size: Int64?, to folder: TemporaryFolder) throws {
+    let path = folder.backup
     let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw FileError(path, "written") }
     defer { close(file) }
-    let failure = Mutex<Int32?>(nil)
-    let request = request("GET", place, name)
+    let failure = Mutex<(any Error)?>(nil)
+    let rest = Mutex<Int64>(0)
+    @Sendable func fail(_ error: any Error) -> Bool {
+      failure.withLock { $0 = error }
+      return false
+    }
     let answer: HTTPClientAnswer
     do {
-      answer = try objects.download(request) { bytes in
-        if writeAll(bytes, to: file) { return true }
-        failure.withLock { $0 = errno }
-        return false
-      }
-    } catch {
-      if let number = failure.withLock({ $0 }) { throw FileError(path, "written", number) }
-      throw unreachable(error)
-    }
+      answer = try objects.download(
+        request("GET", place, name),
+        accept: { head in
+          do { try rest.withLock { $0 = try self.size(of: place.path(of: name), head, size, folder) } } catch
+          {
+            return fail(error)
+          }
+          return true
+        },
+        to: { bytes in
+          let isTooLong = rest.withLock {
+            $0 -= Int64(bytes.count)
+            return $0 < 0
+          }
+          if isTooLong {
+            return fail(ServerError(.damaged, "\(place.path(of: name)) is larger than it says."))
+          }
+          return writeAll(bytes, to: file) || fail(FileError(path, "written"))
+        })
+    } catch { throw failure.withLock { $0 } ?? unreachable(error) }
+    // An answer without content ends all the same.
+    if let error = failure.withLock({ $0 }) { throw error }
     try check(answer, place, name)
+  }
+
+  /// The size of an object that is about to come.
+  ///
+  /// - Throws: `ServerError` for one that is not the expected, or too large for the folder.
+  private func size(
+    of object: String, _ head: HTTPClientHead, _ expected: Int64?, _ folder: TemporaryFolder
+  ) throws(ServerError) -> Int64 {
+    guard let size = head.headers["content-length"].flatMap({ Int64($0) }) else {
+      throw ServerError(.unreachable, "\(access.endpoint) did not say the size of \(object).")
+    }
+    if let expected, size != expected {
+      throw ServerError(.damaged, "\(object) has \(size) bytes, and \(expected) were sent.")
+    }
+    let free = folder.free
+    if size > free {
+      throw ServerError(
+        .unreachable,
+        "\(object) has \(size) bytes, and \(folder.path) has room for \(free). Free some space, or set TMPDIR to another folder."
+      )
+    }
+    return size
   }
 
   /// Removes an object. One that is not there is removed.
   func remove(at place: S3Place, _ name: String) throws {
-    try check(send(request("DELETE", place, name)), place, name)
+    try check(send(request("DELETE", place, name), client), place, name)
   }
 
   /// The names of the objects at a place.
@@ -65,7 +115,7 @@ struct S3Requests {
       let query =
         (token.map { [("continuation-token", $0)] } ?? [])
         + [("encoding-type", "url"), ("list-type", "2"), ("prefix", place.prefix)]
-      let answer = try send(request("GET", place, query: query))
+      let answer = try send(request("GET", place, query: query), client)
       try check(answer, place)
       let listing = S3Text(answer.body)
       guard listing.first("ListBucketResult") != nil else {
@@ -73,6 +123,7 @@ struct S3Requests {
       }
       names += listing.all("Key").compactMap { S3Text.decoded($0) }.filter { $0.hasPrefix(place.prefix) }
         .map { String($0.dropFirst(place.prefix.count)) }
+      guard names.count <= Self.pageLimit * 1000 else { break }
       guard listing.first("IsTruncated") == "true", let next = listing.first("NextContinuationToken") else {
         return names
       }
@@ -98,7 +149,7 @@ struct S3Requests {
     return request
   }
 
-  private func send(_ request: HTTPClientRequest) throws -> HTTPClientAnswer {
+  private func send(_ request: HTTPClientRequest, _ client: HTTPClient) throws -> HTTPClientAnswer {
     do { return try client.sendAndWait(request) } catch { throw unreachable(error) }
   }
 
