@@ -208,6 +208,19 @@ struct BucketBackupTests {
     _ = try backUp()
   }
 
+  @Test(
+    "a store of another region is named with the region to set",
+    arguments: [
+      ObjectStore.problem(301, "PermanentRedirect", headers: [("x-amz-bucket-region", "eu-west-3")]),
+      ObjectStore.problem(400, "AuthorizationHeaderMalformed", more: "<Region>eu-west-3</Region>"),
+    ])
+  func region(answer: HTTPResponse) throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    store.fail { _ in answer }
+    let run = try run("backup", "--to", place)
+    #expect(run.status == 1 && run.errors.contains("Set AWS_REGION to eu-west-3,"), "\(run.errors)")
+  }
+
   @Test("a listing that is none, or has no end, removes nothing")
   func listings() throws {
     defer { try? FileManager.default.removeItem(at: folder) }

@@ -60,10 +60,12 @@ final class ObjectStore: Sendable {
   func listTwice() { content.state.withLock { $0.listsTwice = true } }
 
   /// An answer that says what is wrong.
-  static func problem(_ status: Int, _ code: String) -> HTTPResponse {
+  static func problem(
+    _ status: Int, _ code: String, headers: [(String, String)] = [], more: String = ""
+  ) -> HTTPResponse {
     HTTPResponse(
-      status: status, headers: [("Content-Type", "application/xml")],
-      body: Array("<Error><Code>\(code)</Code><Message>It &lt;is&gt; \(code).</Message></Error>".utf8))
+      status: status, headers: [("Content-Type", "application/xml")] + headers,
+      body: Array("<Error><Code>\(code)</Code><Message>It &lt;is&gt; \(code).</Message>\(more)</Error>".utf8))
   }
 
   private static func answer(_ request: HTTPRequest, _ state: inout State) -> HTTPResponse {

@@ -175,6 +175,13 @@ struct S3Requests {
         .refused,
         "\(access.endpoint) refused \(place.path(of: name)): \(said). See whether AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION are right, what the key may do, and this machine's clock."
       )
+    case (301, _), (307, _), (400, "AuthorizationHeaderMalformed"), (400, "InvalidRegionName"),
+      (400, "IllegalLocationConstraintException"):
+      let region = answer.head.headers["x-amz-bucket-region"] ?? text.first("Region") ?? "that of the bucket"
+      throw ServerError(
+        .refused,
+        "\(access.endpoint) does not have \(place.path(of: name)) in this region: \(said). Set AWS_REGION to \(S3Text.shown(region)), and --s3-endpoint, where it is given, to the address for it."
+      )
     default:
       throw ServerError(.unreachable, "\(access.endpoint) answered for \(place.path(of: name)): \(said)")
     }
