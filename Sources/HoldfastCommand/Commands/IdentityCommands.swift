@@ -34,11 +34,10 @@ enum UsersCommand: Subcommand {
       guard let format = AccountFormat(rawValue: options["format"] ?? "jsonl") else {
         throw UsageError("--format is jsonl or csv.")
       }
-      guard mkdir(words[2], 0o700) == 0 else { throw FileError(words[2], "made") }
-      // Removes the folder if the export fails before its first byte. Otherwise the folder is not empty, and rmdir does nothing.
-      defer { rmdir(words[2]) }
-      let count = try Administration(options.location).export(words[1], as: format) { file, bytes in
-        try appendToFile("\(words[2])/\(file)", bytes)
+      let count = try writeNewFolder(words[2]) { folder in
+        try Administration(options.location).export(words[1], as: format) { file, bytes in
+          try appendToFile("\(folder)/\(file)", bytes)
+        }
       }
       Output.shared.set("records", count)
       print("\(count) records are in \(words[2]).")

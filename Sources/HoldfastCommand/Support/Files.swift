@@ -1,12 +1,13 @@
 import Glibc
 import HoldfastCore
+import HoldfastSQLiteStore
 
 /// An error of a file operation, with a message for people.
 struct FileError: Error, CustomStringConvertible {
   let description: String
 
   init(_ path: String, _ doing: String, _ number: Int32 = errno) {
-    description = "\(path) can't be \(doing): \(String(cString: strerror(number)))."
+    description = "\(path) can't be \(doing): \(systemMessage(number))."
   }
 }
 
@@ -25,14 +26,18 @@ func readFile(_ path: String) throws -> [UInt8] {
   }
 }
 
-/// Writes a new file. It must not exist.
+/// Writes a new file, which must not exist. After a failure there is none.
 func writeNewFile(_ path: String, _ bytes: [UInt8]) throws {
   let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
   guard descriptor >= 0 else {
     throw FileError(path, errno == EEXIST ? "written over; name another file" : "written")
   }
   defer { close(descriptor) }
-  guard writeAll(bytes, to: descriptor) else { throw FileError(path, "written") }
+  guard writeAll(bytes, to: descriptor) else {
+    let error = FileError(path, "written")
+    unlink(path)
+    throw error
+  }
 }
 
 /// Appends to a file that only its owner may read.

@@ -1,4 +1,5 @@
 package import HoldfastService
+import HoldfastSQLite
 import HoldfastSystem
 
 #if canImport(Glibc)
@@ -86,8 +87,27 @@ package final class DataDirectoryLock: Sendable {
   }
 }
 
-/// The system's message for an error number.
-package func systemMessage(_ number: Int32) -> String { String(cString: strerror(number)) }
+/// The system's message for an error number, and what to do where the place of a file is the reason.
+package func systemMessage(_ number: Int32) -> String {
+  let message = String(cString: strerror(number))
+  switch number {
+  case ENOSPC, EDQUOT, EFBIG: return "\(message) (free some space, or name another place)"
+  case EROFS: return "\(message) (name another place, or mount this one for writing)"
+  default: return message
+  }
+}
+
+/// Names the file that SQLite can't write, which its errors do not.
+///
+/// - Throws: `ServerError.unreachable` for such an error; others of `body` as they are.
+package func writing<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
+  do { return try body() } catch let error as SQLiteError
+    where [.full, .ioError, .cantOpen, .readOnly].contains(error.code.primary)
+  {
+    throw ServerError(
+      .unreachable, "\(path) can't be written: free some space there, or name another place. \(error)")
+  }
+}
 
 /// Syncs the folder of a file, so that the file's name is durable.
 package func syncFolder(of path: String) throws(ServerError) {

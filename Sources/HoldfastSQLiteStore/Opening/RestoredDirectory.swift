@@ -40,7 +40,7 @@ package struct RestoredDirectory {
     clear(partial)
     do {
       try fill(contents)
-      try prepare(epoch, random)
+      try writing(partial) { try prepare(epoch, random) }
     } catch {
       clear(partial)
       throw error

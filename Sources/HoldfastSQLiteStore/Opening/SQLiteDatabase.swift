@@ -195,7 +195,9 @@ package struct SQLiteDatabase: ServerDatabase {
       throw ServerError(.damaged, "\(path) is damaged: \(error). Restore it from a backup.")
     } catch let error as SQLiteError {
       throw ServerError(
-        .unreachable, "\(path) can't be read: \(error). Check that it is a file, and its rights.")
+        .unreachable,
+        "\(path) can't be read: \(error). Check that it is a file, its rights, and that its folder has room and can be written to."
+      )
     }
     throw ServerError(
       .notOurs,

@@ -22,7 +22,7 @@ public struct BackupFolder: BackupStore {
   }
 
   /// The names of the entries of the folder.
-  public func names() throws -> [String] { try SnapshotCache.names(in: folder) }
+  public func names() throws -> [String] { try SnapshotCache.names(in: folder, option: "--folder") }
 
   /// Removes a file.
   public func remove(_ name: String) throws {

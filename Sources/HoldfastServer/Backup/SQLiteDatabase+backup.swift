@@ -15,10 +15,12 @@ extension SQLiteDatabase {
       throw ServerError(.unreachable, "\(path) can't be written: \(systemMessage(errno)).")
     }
     Glibc.close(made)
-    try SQLiteConnection(path: self.path, access: .readWrite).backup(to: copy)
-    // A damaged database would be noticed only at the restore.
-    try DamagedDatabase.check(SQLiteConnection(path: copy, access: .readWrite), self.path, isWhole: true)
-    let manifest = try Self.manifest(of: copy, at: now)
+    let manifest = try writing(copy) {
+      try SQLiteConnection(path: self.path, access: .readWrite).backup(to: copy)
+      // A damaged database would be noticed only at the restore.
+      try DamagedDatabase.check(SQLiteConnection(path: copy, access: .readWrite), self.path, isWhole: true)
+      return try Self.manifest(of: copy, at: now)
+    }
     try writer.begin(manifest)
     let file = Glibc.open(copy, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else {

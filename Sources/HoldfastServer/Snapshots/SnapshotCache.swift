@@ -69,11 +69,11 @@ final class SnapshotCache: @unchecked Sendable {
   /// The names of the entries of a folder.
   ///
   /// - Throws: `ServerError.unreachable`.
-  static func names(in folder: String) throws(ServerError) -> [String] {
+  static func names(in folder: String, option: String = "--cache") throws(ServerError) -> [String] {
     guard let listing = opendir(folder) else {
       throw ServerError(
         .unreachable,
-        "The folder \(folder) can't be read: \(systemMessage(errno)). Name another with --cache.")
+        "The folder \(folder) can't be read: \(systemMessage(errno)). Name another with \(option).")
     }
     defer { closedir(listing) }
     var names: [String] = []

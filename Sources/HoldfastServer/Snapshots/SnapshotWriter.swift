@@ -23,7 +23,9 @@ public struct SnapshotWriter {
   public func write(_ contents: SnapshotContents, to path: String) throws -> [(zone: String, token: String)] {
     let new = "\(path).\(hexadecimal(random(4))).new"
     let builder = SnapshotBuilder(schema: database.schema, epoch: database.epoch)
-    let zones = try database.read { try builder.build(contents, from: $0, to: new) }
+    let zones = try database.read { reader in
+      try writing(path) { try builder.build(contents, from: reader, to: new) }
+    }
     guard rename(new, path) == 0 else {
       let reason = systemMessage(errno)
       unlink(new)
