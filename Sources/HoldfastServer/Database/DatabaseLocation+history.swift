@@ -17,6 +17,8 @@ extension DatabaseLocation {
     case .postgres(let location):
       let connection = try location.connectDirectly(.opens)
       defer { connection.close() }
+      // A standby is the database of its primary, in all that it has received.
+      if try connection.query("SELECT pg_is_in_recovery()").bool(0, 0) { return .same }
       let difference = try PostgresIdentity(connection).difference(connection)
       return difference.map { .wentBack($0, isForkKnown: true) } ?? .same
     }

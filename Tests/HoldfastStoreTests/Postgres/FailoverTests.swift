@@ -101,6 +101,27 @@ import Testing
     #expect(anna.has("items", item))
   }
 
+  @Test("a standby is backed up among the backups of its primary")
+  func backups() throws {
+    let primary = try TemporaryPostgres()
+    let url = try primary.makeDatabase()
+    // To open a database with public zones writes to it.
+    let schema =
+      #"{"holdfast": 1, "name": "lists", "tables": {"lists": {"zone": "root", "columns": {"a": {"type": "text"}}}}}"#
+    let server = try TestServer(try SyncSchema(json: Array(schema.utf8))) { _ in
+      .postgres(PostgresLocation(url))
+    }
+    _ = try server.signUp("anna")
+    let standby = try TemporaryPostgres(standbyOf: primary)
+    let other = try standby.superuserURL(of: url)
+    try waitUntil(PostgresConnection(other), hasAllOf: url)
+    let path = server.folder.appendingPathComponent("kept").path
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    let first = try BackupFolder(path).add(Backup(server.location), keeping: 1)
+    let second = try BackupFolder(path).add(Backup(.postgres(PostgresLocation(other))), keeping: 1)
+    #expect(second.removed == [first.path] && second.others == 0)
+  }
+
   @Test("a server whose database is a standby answers 503, and serves nothing of it")
   func standby() throws {
     let primary = try TemporaryPostgres()
