@@ -22,7 +22,7 @@ struct EventHubTests {
       EventText(run: "run", heartbeat: .seconds(25)), log: ZoneChangeLog(limit: limit),
       listener: { token in
         listeners[token.withBytes { Array($0) }].map { .init(device: $0, user: "user", zones: zones) }
-      })
+      }, expired: { _ in [] })
   }
 
   private func text(_ event: EventHub.Event?) -> String {

@@ -236,6 +236,18 @@ struct EventTests {
     #expect(try inline().takeEnded() == [1])
   }
 
+  @Test("a session that an operator ends, or that ends by time, ends its stream with the next heartbeat")
+  func endedOtherwise() throws {
+    try open(tablet, 0)
+    try open(bob, 1)
+    try Administration(server.location).revoke(device: tablet.id)
+    #expect(try inline().heartbeats().map(\.stream) == [1])
+    #expect(try inline().takeEnded() == [0])
+    server.world.advance(401 * 86_400_000)
+    #expect(try inline().heartbeats().isEmpty)
+    #expect(try inline().takeEnded() == [1])
+  }
+
   @Test("without a good token there is no stream")
   func unknown() throws {
     for token in ["", "wrong"] {

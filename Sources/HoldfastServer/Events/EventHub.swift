@@ -38,6 +38,7 @@ struct EventHub {
 
   private let text: EventText
   private let listener: (TokenHash) -> Listener?
+  private let expired: ([TokenHash]) -> Set<TokenHash>
   private var log: ZoneChangeLog
   private var streams: [Int: Stream] = [:]
   private var ofDevice: [Int64: Int] = [:]
@@ -51,11 +52,15 @@ struct EventHub {
   /// - Parameters:
   ///   - text: encodes events.
   ///   - listener: reads the device of a token and its zones; nil if the token is no longer valid, or the read fails.
-  init(_ text: EventText, log: ZoneChangeLog = ZoneChangeLog(), listener: @escaping (TokenHash) -> Listener?)
-  {
+  ///   - expired: reads which of some tokens are no longer valid.
+  init(
+    _ text: EventText, log: ZoneChangeLog = ZoneChangeLog(), listener: @escaping (TokenHash) -> Listener?,
+    expired: @escaping ([TokenHash]) -> Set<TokenHash>
+  ) {
     self.text = text
     self.log = log
     self.listener = listener
+    self.expired = expired
   }
 
   var count: Int { streams.count }
@@ -192,6 +197,19 @@ struct EventHub {
     let taken = waiting.prefix(limit)
     waiting.removeFirst(taken.count)
     return taken.compactMap { event($0) }
+  }
+
+  /// Removes the streams of one slot whose tokens are no longer valid: a session's time may end, and a program that is not the writer may
+  /// revoke it.
+  ///
+  /// - Returns: their numbers.
+  mutating func endExpired(slot: Int) -> [Int] {
+    let tokens = inSlot[slot].compactMap { streams[$0]?.token }
+    if tokens.isEmpty { return [] }
+    let expired = expired(tokens)
+    let ended = inSlot[slot].filter { streams[$0].map { expired.contains($0.token) } ?? false }
+    for number in ended { close(number) }
+    return ended.sorted()
   }
 
   /// The heartbeats of one slot, 0 ..< `slots`. A stream with unsent zones gets them instead of an empty heartbeat.

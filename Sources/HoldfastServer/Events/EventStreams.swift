@@ -57,11 +57,12 @@ final class EventStreams: @unchecked Sendable {
   /// - Throws: `ServerError.unreachable` if the system can't start a thread.
   init(
     limit: Int, heartbeat: Duration, run: String,
-    listener: @escaping @Sendable (TokenHash) -> EventHub.Listener?
+    listener: @escaping @Sendable (TokenHash) -> EventHub.Listener?,
+    expired: @escaping @Sendable ([TokenHash]) -> Set<TokenHash>
   ) throws(ServerError) {
     self.limit = limit
     tick = heartbeat / EventHub.slots
-    hub = EventHub(EventText(run: run, heartbeat: heartbeat), listener: listener)
+    hub = EventHub(EventText(run: run, heartbeat: heartbeat), listener: listener, expired: expired)
     try thread.start { [unowned self] in work() }
   }
 
@@ -158,7 +159,7 @@ final class EventStreams: @unchecked Sendable {
 
   private func work() {
     while let (changes, events) = nextEvents() {
-      for number in hub.moved(changes) { streams.removeValue(forKey: number)?.finish() }
+      finish(hub.moved(changes))
       for piece in events { take(piece) }
       let now = MonotonicTime.exact
       if hub.hasEvents, now >= lock.hold({ holdUntil }) {
@@ -211,6 +212,11 @@ final class EventStreams: @unchecked Sendable {
     for event in events where streams[event.stream]?.send(event.bytes) == false { purge(event.stream) }
   }
 
+  /// Ends streams that the hub has removed.
+  private func finish(_ numbers: [Int]) {
+    for number in numbers { streams.removeValue(forKey: number)?.finish() }
+  }
+
   private func purge(_ number: Int) {
     hub.close(number)
     streams[number] = nil
@@ -221,6 +227,7 @@ final class EventStreams: @unchecked Sendable {
   private func beat(_ now: MonotonicTime) {
     // After a long suspension of the process, at most one interval of heartbeats is sent.
     for _ in 0..<EventHub.slots where isDue(now) {
+      finish(hub.endExpired(slot: slot))
       send(hub.heartbeats(slot: slot))
       slot = (slot + 1) % EventHub.slots
       nextTick = nextTick + tick

@@ -68,7 +68,7 @@ struct EventRoutes {
     do {
       return try api.read { reader in
         try reader.store.transaction { () throws -> EventHub.Listener? in
-          guard let device = try reader.store.device(token) else { return nil }
+          guard let device = try reader.store.device(token), api.isGood(device) else { return nil }
           if let scope = device.key.use.scope {
             return EventHub.Listener(
               device: device.key.number, user: device.key.user, zones: scope.zones?.sorted() ?? [],
@@ -82,5 +82,19 @@ struct EventRoutes {
       api.log("The zones of a stream could not be read: \(error)")
       return nil
     }
+  }
+
+  /// Those of the tokens that are no longer valid. What can't be read counts as valid: its stream goes on.
+  func expired(_ tokens: [TokenHash]) -> Set<TokenHash> {
+    var expired: Set<TokenHash> = []
+    api.database.together(tokens.map { LookUp($0, .none) }) {
+      do {
+        for token in tokens {
+          let device = try api.read { try $0.store.device(token) }
+          if !(device.map(api.isGood) ?? false) { expired.insert(token) }
+        }
+      } catch { api.log("The sessions of streams could not be read: \(error)") }
+    }
+    return expired
   }
 }

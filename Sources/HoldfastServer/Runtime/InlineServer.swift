@@ -89,7 +89,8 @@ public final class InlineServer {
     self.api = api
     let text = EventText(
       run: hexadecimal(environment.random(8)), heartbeat: .seconds(25))
-    hub = EventHub(text, listener: { EventRoutes(api: api).listener($0) })
+    let routes = EventRoutes(api: api)
+    hub = EventHub(text, listener: routes.listener, expired: routes.expired)
   }
 
   /// Answers one request.
@@ -213,7 +214,10 @@ public final class InlineServer {
 
   /// The heartbeats of all streams.
   package func heartbeats() -> [(stream: Int, bytes: [UInt8])] {
-    (0..<EventHub.slots).flatMap { hub.heartbeats(slot: $0) }.map { ($0.stream, $0.bytes) }
+    (0..<EventHub.slots).flatMap { slot in
+      ended += hub.endExpired(slot: slot)
+      return hub.heartbeats(slot: slot).map { ($0.stream, $0.bytes) }
+    }
   }
 
   /// The streams that the server has ended since the last call.
