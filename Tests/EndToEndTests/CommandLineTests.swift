@@ -115,6 +115,17 @@ struct CommandLineTests {
       "serve", "--check", "--schema", schema, "--data", data, "--tls-cert", schema, "--tls-key", schema,
     ])
     #expect(key.status == 1)
+    for (options, named) in [
+      (["--cache", schema], "--cache"), (["--cache", "/nowhere/at/all"], "--cache"),
+      (["--jwt-issuer", "i", "--jwt-audience", "a", "--jwt-keys", schema], "--jwt-keys"),
+    ] {
+      let run = try Self.run(["serve", "--check", "--schema", schema, "--data", data] + options)
+      #expect(run.status == 1 && run.errors.contains(named), "\(options): \(run.errors)")
+    }
+    let cache = folder.appendingPathComponent("cache").path
+    #expect(
+      try Self.run(["serve", "--check", "--schema", schema, "--data", data, "--cache", cache]).status == 0)
+    #expect(!FileManager.default.fileExists(atPath: cache))
   }
 
   @Test("each command has help, a manual page and completions in three shells")

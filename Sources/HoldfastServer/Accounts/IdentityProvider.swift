@@ -18,6 +18,9 @@ public struct IdentityProviderConfiguration: Sendable {
     self.audience = audience
     self.keys = keys
   }
+
+  /// The keys that are of use, fetched now; none if they can't be had.
+  var usableKeys: [SigningKey] { keys().flatMap { SigningKey.keys(of: $0) } ?? [] }
 }
 
 /// Checks JWTs with the cached keys of the provider. The keys are fetched again when they are old or a key id is unknown. Source:
@@ -76,7 +79,7 @@ final class IdentityProvider: @unchecked Sendable {
   func ask(at now: Int64) {
     let isDue = lock.hold { asked.map { !(0..<Self.pause).contains(now - $0) } ?? true }
     guard isDue else { return }
-    let found = configuration.keys().flatMap { SigningKey.keys(of: $0) } ?? []
+    let found = configuration.usableKeys
     if found.isEmpty {
       log("The identity provider's keys could not be had, or none of them is of use: the last ones stay.")
     }

@@ -3,7 +3,7 @@ import HoldfastSQLiteStore
 import HoldfastService
 
 extension Server {
-  /// Checks a configuration without serving it: its rules, its certificate, and what a start would do to the database. Writes nothing.
+  /// Checks a configuration without serving it: its rules, its files, the identity provider's keys, and what a start would do to the database. Writes nothing.
   ///
   /// ```swift
   /// for line in try Server.check(configuration) { print(line) }
@@ -16,6 +16,15 @@ extension Server {
     try configuration.checkWebFolder()
     _ = try configuration.tls?.read().pair
     var lines = configuration.tls == nil ? [] : ["The certificate and its key are good."]
+    if let provider = configuration.identityProvider {
+      guard !provider.usableKeys.isEmpty else {
+        throw ServerError(
+          .unreachable,
+          "The identity provider's keys can't be had, or none of them is of use. Check --jwt-keys.")
+      }
+      lines.append("The identity provider has keys.")
+    }
+    if let folder = configuration.snapshotFolder { try SnapshotCache.check(folder) }
     if case .directory(let path) = configuration.database { try ServedFile.check(DataDirectory(path: path)) }
     let known: SyncSchema
     do { known = try configuration.database.storedSchema() } catch let error as ServerError

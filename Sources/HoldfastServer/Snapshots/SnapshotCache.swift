@@ -32,8 +32,25 @@ final class SnapshotCache: @unchecked Sendable {
         .unreachable,
         "The folder \(folder) can't be made: \(systemMessage(errno)). Name another with --cache.")
     }
+    try Self.check(folder)
     try read(epoch)
     trim()
+  }
+
+  /// Checks that snapshots can be kept in a folder, or that it can be made. Writes nothing.
+  static func check(_ folder: String) throws(ServerError) {
+    var status = stat()
+    let isThere = stat(folder, &status) == 0
+    let above = folder.split(separator: "/").dropLast().joined(separator: "/")
+    let parent = folder.hasPrefix("/") ? "/\(above)" : above.isEmpty ? "." : above
+    if isThere, status.st_mode & S_IFMT != S_IFDIR {
+      errno = ENOTDIR
+    } else if access(isThere ? folder : parent, W_OK | X_OK) == 0 {
+      return
+    }
+    throw ServerError(
+      .unreachable,
+      "Snapshots can't be kept in \(folder): \(systemMessage(errno)). Name another with --cache.")
   }
 
   private func read(_ epoch: String) throws(ServerError) {
