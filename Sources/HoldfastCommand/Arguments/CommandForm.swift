@@ -155,4 +155,18 @@ struct Options {
 
   /// Whether an option was given.
   func has(_ name: String) -> Bool { values[name] != nil }
+
+  /// The number that an option has; nil if it is absent, or says `none` where it may.
+  ///
+  /// - Parameter unit: what the number counts.
+  func number(
+    _ name: String, in range: ClosedRange<Int>, _ unit: String = "a number", orNone: Bool = false
+  ) throws(UsageError) -> Int? {
+    guard let text = values[name], !(orNone && text == "none") else { return nil }
+    guard let number = Int(text), range.contains(number) else {
+      throw UsageError(
+        "--\(name) takes \(unit) from \(range.lowerBound) to \(range.upperBound)\(orNone ? ", or none" : "").")
+    }
+    return number
+  }
 }

@@ -21,9 +21,7 @@ enum BenchCommand: Subcommand {
     notes: "Build it in release mode: make bench. Ends with 1 when a floor is missed.")
 
   static func run(_ options: Options) throws -> Int32 {
-    guard let runs = Int(options["runs"] ?? "3"), (1...99).contains(runs) else {
-      throw UsageError("--runs takes a number from 1 to 99.")
-    }
+    let runs = try options.number("runs", in: 1...99) ?? 3
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("holdfast-bench-\(getpid())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }

@@ -33,9 +33,7 @@ enum ConflictsCommand: Subcommand {
     ])
 
   static func run(_ options: Options) throws -> Int32 {
-    guard let limit = Int(options["limit"] ?? "100"), limit > 0 else {
-      throw UsageError("--limit takes a number above 0.")
-    }
+    let limit = try options.number("limit", in: 1...1_000_000) ?? 100
     Output.shared.table(try Administration(options.location).conflicts(limit: limit))
     return 0
   }
@@ -51,9 +49,7 @@ enum AuditCommand: Subcommand {
     notes: "docs/CONSOLE.md says which actions are in it, and how long they are kept.")
 
   static func run(_ options: Options) throws -> Int32 {
-    guard let limit = Int(options["limit"] ?? "100"), (1...1_000_000).contains(limit) else {
-      throw UsageError("--limit takes a number from 1 to 1000000.")
-    }
+    let limit = try options.number("limit", in: 1...1_000_000) ?? 100
     Output.shared.table(try Administration(options.location).audit(limit: limit))
     return 0
   }

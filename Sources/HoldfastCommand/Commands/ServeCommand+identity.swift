@@ -43,12 +43,7 @@ extension ServeCommand {
   }
 
   static func readIdentity(_ options: Options, into configuration: inout Configuration) throws(UsageError) {
-    if let text = options["guess-limit"] {
-      guard let limit = Int(text), (1...1_000_000).contains(limit) else {
-        throw UsageError("--guess-limit takes a number from 1 to 1000000.")
-      }
-      configuration.guessLimit = limit
-    }
+    if let limit = try options.number("guess-limit", in: 1...1_000_000) { configuration.guessLimit = limit }
     switch (options.has("sign-up"), options.has("no-sign-up")) {
     case (true, true): throw UsageError("--sign-up and --no-sign-up contradict each other.")
     case (true, false): configuration.allowsSignUp = true
@@ -56,12 +51,7 @@ extension ServeCommand {
     case (false, false): break
     }
     var limits = configuration.environment.limits
-    if let text = options["sign-up-limit"] {
-      guard let limit = Int(text), (1...1_000_000).contains(limit) else {
-        throw UsageError("--sign-up-limit takes a number from 1 to 1000000.")
-      }
-      limits.signUpsInHour = limit
-    }
+    if let limit = try options.number("sign-up-limit", in: 1...1_000_000) { limits.signUpsInHour = limit }
     limits.sessionIdle = try days("session-idle", options) ?? limits.sessionIdle
     limits.sessionLifetime = try days("session-lifetime", options) ?? limits.sessionLifetime
     configuration.environment.limits = limits
@@ -73,10 +63,7 @@ extension ServeCommand {
       ranges.append(range)
     }
     configuration.trustedProxies = TrustedProxies(ranges)
-    if let text = options["connections-per-address"] {
-      guard let limit = Int(text), (1...1_000_000).contains(limit) else {
-        throw UsageError("--connections-per-address takes a number from 1 to 1000000.")
-      }
+    if let limit = try options.number("connections-per-address", in: 1...1_000_000) {
       configuration.limits.maximumConnectionsPerAddress = limit
     }
     switch (options["tls-cert"], options["tls-key"]) {
@@ -94,11 +81,7 @@ extension ServeCommand {
   }
 
   private static func days(_ name: String, _ options: Options) throws(UsageError) -> Duration? {
-    guard let text = options[name] else { return nil }
-    guard let days = Int64(text), (2...36_500).contains(days) else {
-      throw UsageError("--\(name) takes days from 2 to 36500.")
-    }
-    return .seconds(days * 86_400)
+    try options.number(name, in: 2...36_500, "days").map { .seconds($0 * 86_400) }
   }
 
   /// Returns a function that reads a file or fetches a URL.

@@ -112,7 +112,9 @@ enum ServeCommand: Subcommand {
     try readIdentity(options, into: &configuration)
     configuration.snapshotFolder = options["cache"]
     configuration.retention = try options.retention
-    if let text = options["read-timeout"] { configuration.limitReading(to: try readTimeout(text)) }
+    if let seconds = try options.number("read-timeout", in: 1...3600, "seconds") {
+      configuration.limitReading(to: .seconds(seconds))
+    }
     try readZoneLimits(options, into: &configuration.environment.zoneLimits)
     if let text = options["cache-size"] {
       guard let megabytes = Int64(text), (1...1 << 30).contains(megabytes) else {
@@ -126,7 +128,10 @@ enum ServeCommand: Subcommand {
       }
       configuration.logLevel = level
     }
-    if let text = options["slow"] { configuration.slowLimit = try slowLimit(text) }
+    if options.has("slow") {
+      let limit = try options.number("slow", in: 1...600_000, "milliseconds", orNone: true)
+      configuration.slowLimit = limit.map { .milliseconds($0) }
+    }
     if let text = options["metrics"] {
       let (host, port) = try endpoint(text, "metrics")
       configuration.metrics = MetricsAddress(host: host, port: port)
@@ -175,31 +180,14 @@ enum ServeCommand: Subcommand {
     return .seconds(seconds)
   }
 
-  private static func slowLimit(_ text: String) throws(UsageError) -> Duration? {
-    if text == "none" { return nil }
-    guard let milliseconds = Int64(text), (1...600_000).contains(milliseconds) else {
-      throw UsageError("--slow takes milliseconds from 1 to 600000, or none.")
-    }
-    return .milliseconds(milliseconds)
-  }
-
-  private static func readTimeout(_ text: String) throws(UsageError) -> Duration {
-    guard let seconds = Int(text), (1...3600).contains(seconds) else {
-      throw UsageError("--read-timeout takes seconds from 1 to 3600.")
-    }
-    return .seconds(seconds)
-  }
-
   private static func readZoneLimits(_ options: Options, into limits: inout ZoneLimits) throws(UsageError) {
-    func limit(_ name: String, _ unit: String) throws(UsageError) -> Int64? {
-      guard let text = options[name], text != "none" else { return nil }
-      guard let count = Int64(text), (1...1 << 40).contains(count) else {
-        throw UsageError("--\(name) takes \(unit), 1 or more, or none.")
-      }
-      return count
+    if options.has("zone-records") {
+      limits.records = try options.number("zone-records", in: 1...1 << 40, orNone: true).map(Int64.init)
     }
-    if options["zone-records"] != nil { limits.records = try limit("zone-records", "a number") }
-    if options["zone-size"] != nil { limits.bytes = try limit("zone-size", "megabytes").map { $0 << 20 } }
+    if options.has("zone-size") {
+      let size = try options.number("zone-size", in: 1...1 << 40, "megabytes", orNone: true)
+      limits.bytes = size.map { Int64($0) << 20 }
+    }
   }
 
   private static func origins(_ text: String) throws(UsageError) -> TextSet {
