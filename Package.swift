@@ -186,9 +186,9 @@ let package = Package(
     .testTarget(
       name: "HoldfastServerTests",
       dependencies: [
-        "HoldfastCore", "HoldfastConcurrency", "HoldfastSQLite", "HoldfastPostgres", "HoldfastService",
-        "HoldfastSQLiteStore", "HoldfastPostgresStore", "HoldfastServer", "TemporaryPostgres", "ServerScenes",
-        "CSodium",
+        "HoldfastCore", "HoldfastSystem", "HoldfastConcurrency", "HoldfastSQLite", "HoldfastPostgres",
+        "HoldfastService", "HoldfastSQLiteStore", "HoldfastPostgresStore", "HoldfastServer",
+        "TemporaryPostgres", "ServerScenes", "CSodium",
       ], swiftSettings: whole),
     .testTarget(
       name: "HoldfastTests",

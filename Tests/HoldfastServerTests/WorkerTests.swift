@@ -1,4 +1,5 @@
 import HoldfastConcurrency
+import HoldfastSystem
 import Testing
 
 @testable import HoldfastServer
@@ -41,5 +42,21 @@ import Testing
     served.wait()
     finish.open()
     worker.stop()
+  }
+
+  @Test("a thread takes a group of jobs at once, and leaves half of a large one to the others")
+  func group() throws {
+    let sizes = Locked<[Int]>([])
+    let worker = try Worker<Int>(limit: 400, batch: 64, threads: 2) { jobs, _ in
+      sizes.withLock { $0.append(jobs.count) }
+      return 0
+    }
+    worker.group { for job in 0..<12 { #expect(worker.enqueue(job, of: .user("user \(job)"))) } }
+    worker.group { for job in 12..<72 { #expect(worker.enqueue(job, of: .user("user \(job)"))) } }
+    worker.stop()
+    let taken = sizes.withLock { $0 }
+    #expect(taken.reduce(0, +) == 72)
+    // 12, 30, 16 and 14; or 36, 18, 16 and 2, where both were there before a thread was.
+    #expect(taken.count <= 4, "\(taken)")
   }
 }
