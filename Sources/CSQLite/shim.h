@@ -12,9 +12,12 @@ static inline int holdfast_bind_text_static(sqlite3_stmt *statement, int index, 
 static inline int holdfast_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 count) {
   return sqlite3_bind_blob64(statement, index, bytes ? bytes : "", count, SQLITE_TRANSIENT);
 }
-// sqlite3_config is variadic, which Swift can't call.
+// sqlite3_config and sqlite3_db_config are variadic, which Swift can't call.
 static inline int holdfast_disable_memory_statistics(void) {
   return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+static inline int holdfast_set_triggers(sqlite3 *database, int areOn) {
+  return sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, areOn, (int *)0);
 }
 // The index of the write-ahead log in the memory that all processes share, from its header on; null while the database was not read, and where it
 // has no such log.

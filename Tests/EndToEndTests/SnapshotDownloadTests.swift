@@ -1,5 +1,6 @@
 import Foundation
 import Holdfast
+import HoldfastSQLite
 import Synchronization
 import Testing
 
@@ -155,6 +156,36 @@ struct SnapshotDownloadTests {
         == [[.integer(1)]])
     #expect(try await device.store.waitingOperations() == 0)
     #expect(try await device.store.quarantined().isEmpty)
+  }
+
+  @Test(
+    "triggers of the app see each record that comes, and edits are recorded afterwards (I3)",
+    arguments: [false, true])
+  func ownTriggers(bySnapshot: Bool) async throws {
+    let (scene, phone) = try await scene()
+    let watched = Watched(scene.server.address) { _, answer in
+      bySnapshot ? answer : TransportAnswer(status: 404, body: [])
+    }
+    for isWatching in [false, true] {
+      let device = try await tablet(scene, watched, name: isWatching ? "watching" : "plain")
+      let file = try SQLiteConnection(path: device.path)
+      try file.execute(
+        """
+        CREATE TABLE seen (id TEXT PRIMARY KEY);
+        CREATE TRIGGER seeing AFTER INSERT ON items BEGIN INSERT INTO seen VALUES (NEW.id); END
+        """)
+      if !isWatching { try file.execute("DROP TRIGGER seeing") }
+      try await device.engine.sync()
+      #expect(try file.value("SELECT count(*) FROM items") == .integer(6000))
+      #expect(try file.value("SELECT count(*) FROM seen") == .integer(isWatching ? 6000 : 0))
+      try await device.store.write {
+        try $0.execute("UPDATE items SET title = 'changed' WHERE title = \(isWatching ? "item 1.1" : "item 1.2")")
+      }
+      #expect(try await device.store.waitingOperations() == 1)
+      try await device.engine.sync()
+      try await phone.engine.sync()
+      #expect(try device.contents(scene.schema) == phone.contents(scene.schema))
+    }
   }
 
   @Test("killed at any moment shows nothing half, and is whole in the end (I2, I6)", .timeLimit(.minutes(5)))

@@ -54,7 +54,9 @@ struct SnapshotApplying {
       try database.whileApplying {
         var session = ApplySession(hasEdits: try database.edits.hasAny())
         session.begin(zone: zone, isResync: known.resync != .none)
-        for table in source.tables { count += try take(table, of: zone, session) }
+        try database.withoutIdleTriggers {
+          for table in source.tables { count += try take(table, of: zone, session) }
+        }
         try database.serverSchema.nameConflicts()
         if session.seen != nil { try removeMissing(source, &session) }
         try zoneChanges.removeDeleted(&session)

@@ -14,6 +14,9 @@ struct ZoneDownload {
   private var recoveredRecords: RecoveredRecords { RecoveredRecords(database: database) }
   private var zoneChanges: ZoneChanges { ZoneChanges(database: database) }
 
+  /// From how many changes on preparing all statements again costs less than the triggers.
+  private static let manyChanges = 1000
+
   /// Whether a part begins a zone that is to come as a snapshot; then the zone is left at its beginning.
   func isLarge(
     _ part: SyncAnswer.Part, _ applied: inout Applied, _ prefersSnapshot: (String, Int64) -> Bool
@@ -116,19 +119,23 @@ struct ZoneDownload {
         try PageParser.parse(bytes, bytes.indices, tables: forms)
       }
     }
-    // While one page is written, another thread parses the next. One alone, so that two are in memory whatever a zone's size.
-    var next = try parseAhead(0)
-    for index in files.indices {
-      let page = try next.value()
-      next = try parseAhead(index + 1)
-      try zoneChanges.apply(page, &session)
+    func applyPages() throws {
+      // While one page is written, another thread parses the next. One alone, so that two are in memory whatever a zone's size.
+      var next = try parseAhead(0)
+      for index in files.indices {
+        let page = try next.value()
+        next = try parseAhead(index + 1)
+        try zoneChanges.apply(page, &session)
+      }
+      try zoneChanges.apply(next.value(), &session)
     }
+    let isMuch = !files.isEmpty || part.count >= Self.manyChanges
+    if isMuch { try database.withoutIdleTriggers(applyPages) } else { try applyPages() }
     session.usedPages += files
     if !files.isEmpty {
       Trace.took(.pagesApplied)
       try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(part.zone)])
     }
-    try zoneChanges.apply(next.value(), &session)
     for set in part.asSent {
       guard let created = session.sent[set] else { throw Inapplicable.incomplete(zone: part.zone) }
       try zoneChanges.take(created, &session)

@@ -16,13 +16,25 @@ struct Orphans {
     var again = true
     while again {
       again = try pendingDeletions.hideBelow()
-      for row in try connection.rows("SELECT DISTINCT record_table, id FROM holdfast_edits") {
-        guard let table = schema.index(of: row[0].text ?? ""), let id = row[1].text else { continue }
-        for link in schema.links(of: table) where link.isInZone {
-          again = try settleOrphan(link, id) || again
-        }
+      for link in schema.links where link.isInZone {
+        for id in try edited(link) { again = try settleOrphan(link, id) || again }
       }
     }
+  }
+
+  /// The ids of the records whose reference leads nowhere, and that were created here, or had it changed here. One statement, as an answer
+  /// may come while a hundred thousand records have edits.
+  private func edited(_ link: SyncSchema.Link) throws -> [String] {
+    let (child, parent) = (schema.tables[link.table], schema.tables[link.target])
+    let column = child.columns[link.column].name
+    return try connection.rows(
+      """
+      SELECT DISTINCT child."id" FROM holdfast_edits AS edit JOIN "\(child.name)" AS child ON child."id" = edit.id
+      WHERE edit.record_table = '\(child.name)' AND (edit.kind = 'create' OR edit.column_name = '\(column)')
+      AND child."\(column)" IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM "\(parent.name)" AS parent WHERE parent."id" = child."\(column)")
+      """
+    ).compactMap { $0[0].text }
   }
 
   /// Removes copies of the server's records whose parent is not here and waits for nobody: the server has removed them too, or moved
@@ -44,15 +56,12 @@ struct Orphans {
     }
   }
 
+  /// Settles such a record.
+  ///
+  /// - Returns: whether that changed it.
   private func settleOrphan(_ link: SyncSchema.Link, _ id: String) throws -> Bool {
-    let (child, parent) = (schema.tables[link.table], schema.tables[link.target])
+    let child = schema.tables[link.table]
     let column = child.columns[link.column].name
-    let isOrphan = try connection.value(
-      """
-      SELECT 1 FROM "\(child.name)" AS child WHERE child."id" = ? AND child."\(column)" IS NOT NULL
-      AND NOT EXISTS (SELECT 1 FROM "\(parent.name)" AS parent WHERE parent."id" = child."\(column)")
-      """, [.text(id)])
-    guard isOrphan != nil else { return false }
     Trace.took(.orphanSettled)
     let edits = try database.edits.of(link.table, id)
     if edits.contains(where: { $0.kind == .create }) {
