@@ -179,7 +179,8 @@ struct SnapshotDownloadTests {
       #expect(try file.value("SELECT count(*) FROM items") == .integer(6000))
       #expect(try file.value("SELECT count(*) FROM seen") == .integer(isWatching ? 6000 : 0))
       try await device.store.write {
-        try $0.execute("UPDATE items SET title = 'changed' WHERE title = \(isWatching ? "item 1.1" : "item 1.2")")
+        try $0.execute(
+          "UPDATE items SET title = 'changed' WHERE title = \(isWatching ? "item 1.1" : "item 1.2")")
       }
       #expect(try await device.store.waitingOperations() == 1)
       try await device.engine.sync()

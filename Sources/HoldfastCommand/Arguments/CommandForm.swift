@@ -165,7 +165,8 @@ struct Options {
     guard let text = values[name], !(orNone && text == "none") else { return nil }
     guard let number = Int(text), range.contains(number) else {
       throw UsageError(
-        "--\(name) takes \(unit) from \(range.lowerBound) to \(range.upperBound)\(orNone ? ", or none" : "").")
+        "--\(name) takes \(unit) from \(range.lowerBound) to \(range.upperBound)\(orNone ? ", or none" : "")."
+      )
     }
     return number
   }

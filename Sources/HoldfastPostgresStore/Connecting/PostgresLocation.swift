@@ -48,14 +48,15 @@ public struct PostgresLocation: Sendable {
   }
 
   /// Configures the planner for prepared statements: each is planned once, perhaps for empty tables, and all of them look rows up by key.
+  /// Rows that row-level security hides are an error: a hidden record is not a deleted one.
   ///
-  /// Connections of a pooler are not configured: their statements are planned at each use.
+  /// Connections of a pooler are not configured: their statements are planned at each use, and the role has the second setting.
   package func prepare(_ connection: PostgresConnection) throws(PostgresError) {
     guard direct == nil else { return }
     try connection.execute(
       """
       SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
-      SET enable_mergejoin = off; SET jit = off
+      SET enable_mergejoin = off; SET jit = off; SET row_security = off
       """)
   }
 

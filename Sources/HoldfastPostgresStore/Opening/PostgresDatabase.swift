@@ -124,7 +124,8 @@ package struct PostgresDatabase: ServerDatabase {
 
   package func isUnavailable(_ error: any Error) -> Bool {
     guard let error = error as? PostgresError else { return false }
-    return error.isTransient || error.isUnavailability
+    // A lost right, or row-level security.
+    return error.isTransient || error.isUnavailability || error.code == .insufficientPrivilege
   }
 
   package func isInterrupted(_ error: any Error) -> Bool { (error as? PostgresError)?.code == .queryCanceled }

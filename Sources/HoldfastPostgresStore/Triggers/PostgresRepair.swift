@@ -47,7 +47,7 @@ struct PostgresRepair {
           SELECT s.id, row_number() OVER (ORDER BY s.id) AS place FROM (\(differences(index, contents: contents))) s
         ) p GROUP BY (p.place - 1) / \(TriggerFunction.portion) ORDER BY min(p.place)
         LOOP
-          PERFORM \(triggers.function(index, "settle"))(ids, true);
+          PERFORM \(triggers.function(index, "settle"))(ids, 'all');
         END LOOP;
       END $holdfast$
       """)

@@ -5,11 +5,13 @@ import HoldfastService
 struct SettleFunction {
   let tables: TriggerTables
 
-  /// The function that settles records of a table: `settle(ids, is_whole)`.
+  /// The function that settles records of a table: `settle(ids, changed)`.
   ///
   /// A record that is only in the table is created, or restored one rev above its tombstone. A record that is only in the ledger is
-  /// deleted. A record in another zone is moved, with all its children. With `is_whole`, a record in the same place counts as changed in
-  /// all columns, because it was replaced.
+  /// deleted. A record in another zone is moved, with all its children. Of a record in the same zone `changed` says what has changed:
+  /// - `all`: each column, because it was replaced,
+  /// - `stamped`: the columns that have new stamps,
+  /// - `place`: nothing.
   ///
   /// One statement reads tables, ledger and the zones' seqs. Its result is valid if no zone's seq has changed before the zone's lock is
   /// acquired.
@@ -20,10 +22,12 @@ struct SettleFunction {
     // Entries of the conflict log do not count as records.
     let weight = tables.schema.tables[index].name == TableSchema.conflicts.name ? 0 : 1
     return TriggerFunction.sql(
-      "\(tables.function(index, "settle"))(ids text[], is_whole boolean)", returns: "void",
+      "\(tables.function(index, "settle"))(ids text[], changed text)", returns: "void",
       settings: tables.keyed,
       declare: [
-        "now bigint := holdfast.now()", "keys text[]", "stand boolean[]", "places text[]", "former text[]",
+        "now bigint := holdfast.now()", "is_whole boolean := changed = 'all'",
+        "is_stamped boolean := changed = 'stamped'", "keys text[]", "stand boolean[]", "places text[]",
+        "former text[]",
         "states smallint[]", "revs bigint[]", "marks text[]", "sizes bigint[]", "helds bigint[]",
         "zones text[]", "seqs numeric", "homes text[]", "counts bigint[]", "grown bigint[]", "moved text[]",
         "made text[]", "tombstoned text[]",
@@ -75,10 +79,10 @@ struct SettleFunction {
             max(n.stamp) OVER w AS stamp
           FROM (\(LedgerFunctions.numbered(
             """
-            SELECT s.id, e.zone, e.state, s.size, coalesce(s.rev, 0) + 1 AS rev, CASE WHEN s.state = 0 AND s.former <> s.zone THEN s.stamps END AS stamps
+            SELECT s.id, e.zone, e.state, s.size, coalesce(s.rev, 0) + 1 AS rev, CASE WHEN s.state = 0 AND (s.former <> s.zone OR is_stamped) THEN s.stamps END AS stamps
             FROM unnest(keys, stand, places, former, states, revs, marks, sizes) s (id, stands, zone, former, state, rev, stamps, size)
             CROSS JOIN LATERAL (
-              SELECT 0 AS state, s.zone WHERE s.stands AND (s.state IS DISTINCT FROM 0 OR s.former <> s.zone OR is_whole)
+              SELECT 0 AS state, s.zone WHERE s.stands AND (s.state IS DISTINCT FROM 0 OR s.former <> s.zone OR is_whole OR is_stamped)
               UNION ALL SELECT CASE WHEN s.stands THEN 2 ELSE 1 END, s.former
               WHERE s.state = 0 AND (NOT s.stands OR s.former <> s.zone)
             ) e WHERE is_whole OR s.former IS NOT NULL
@@ -92,9 +96,9 @@ struct SettleFunction {
           SELECT e.zone, sum(e.count)::bigint AS count, sum(e.size)::bigint AS size
           FROM unnest(stand, places, former, states, sizes, helds) s (stands, zone, former, state, size, held)
           CROSS JOIN LATERAL (
-            SELECT s.zone, \(weight) AS count, s.size WHERE s.stands AND (s.state IS DISTINCT FROM 0 OR s.former <> s.zone OR is_whole)
+            SELECT s.zone, \(weight) AS count, s.size WHERE s.stands AND (s.state IS DISTINCT FROM 0 OR s.former <> s.zone OR is_whole OR is_stamped)
             UNION ALL SELECT s.former, -\(weight), -s.held
-            WHERE s.state = 0 AND (NOT s.stands OR s.former <> s.zone OR is_whole)
+            WHERE s.state = 0 AND (NOT s.stands OR s.former <> s.zone OR is_whole OR is_stamped)
           ) e WHERE is_whole OR s.former IS NOT NULL GROUP BY e.zone
         ) g;
         PERFORM holdfast.advance(homes, counts, grown, now);
@@ -186,7 +190,7 @@ struct SettleFunction {
     for (child, column) in children {
       sql += """
             PERFORM \(tables.function(child, "settle"))(ARRAY(SELECT \(tables.relations[child].id.id("t"))
-              FROM \(tables.relations[child].relation) t WHERE t.\(column.quoted) = ANY (\(column.keys("moved")))), false);
+              FROM \(tables.relations[child].relation) t WHERE t.\(column.quoted) = ANY (\(column.keys("moved")))), 'place');
 
         """
     }
@@ -212,7 +216,7 @@ struct SettleFunction {
             ON CONFLICT (zone, "user") DO UPDATE SET role = 'owner'
           ) SELECT array_agg(j.id) INTO moved FROM joined j;
           PERFORM set_config('holdfast.service', '', true);
-          PERFORM \(tables.function(members, "settle"))(moved, true);
+          PERFORM \(tables.function(members, "settle"))(moved, 'all');
         END IF;
 
       """

@@ -69,10 +69,10 @@ struct StatementFunctions {
           ) p GROUP BY (p.place - 1) / \(TriggerFunction.portion) LOOP
           IF ids IS NOT NULL THEN
             \(find)
-            PERFORM \(settle)(holdfast.tombstone_records(\(tables.name(index)), ids, places, now), true);
+            PERFORM \(settle)(holdfast.tombstone_records(\(tables.name(index)), ids, places, now), 'all');
           END IF;
           IF others IS NOT NULL THEN
-            PERFORM \(settle)(others, true);
+            PERFORM \(settle)(others, 'all');
           END IF;
         END LOOP;
 
@@ -83,7 +83,7 @@ struct StatementFunctions {
     """
       FOR ids IN SELECT array_agg(p.id) FROM (SELECT s.id, row_number() OVER () AS place FROM (\(ids)) s) p
         GROUP BY (p.place - 1) / \(TriggerFunction.portion) LOOP
-        PERFORM \(tables.function(index, "settle"))(ids, true);
+        PERFORM \(tables.function(index, "settle"))(ids, 'all');
       END LOOP;
 
     """
@@ -116,19 +116,19 @@ struct StatementFunctions {
             \(tables.find(index))
             strays := holdfast.change(\(tables.name(index)), ids, places, names, sizes, now);
       \(checks.checkChanges(index))            IF strays IS NOT NULL THEN
-              PERFORM \(settle)(strays, true);
+              PERFORM \(settle)(strays, 'all');
             END IF;
           END IF;
       \(move(index))    IF others IS NOT NULL THEN
-            PERFORM \(settle)(others, true);
+            PERFORM \(settle)(others, 'all');
           END IF;
         END LOOP;
       \(access.call(index, "holdfast_new"))  RETURN NULL;
       """)
   }
 
-  /// The rows that the statement changed. `kind` is 0 for a change of columns, 1 for a move to another zone, and 2 for an id that appeared
-  /// or disappeared. `columns` lists the changed columns with bars between.
+  /// The rows that the statement changed. `kind` is 0 for a change of columns, 1 for another parent, which may move it to another zone, and
+  /// 2 for an id that appeared or disappeared. `columns` lists the changed columns with bars between.
   private func pairs(_ index: Int) -> String {
     let relation = tables.relations[index]
     let id = relation.id.quoted
@@ -143,7 +143,7 @@ struct StatementFunctions {
       """
   }
 
-  /// Whether a row moves to another zone; nil if no row can.
+  /// Whether a row may move to another zone; nil if no row can.
   private func moves(_ index: Int) -> String? {
     switch tables.schema.tables[index].zone {
     case .parent: tables.parent(of: index)?.column.differs("o", "n")
@@ -152,13 +152,13 @@ struct StatementFunctions {
     }
   }
 
-  /// Stamps the columns of moving records, and settles them.
+  /// Stamps the columns of records that may move, and settles them.
   private func move(_ index: Int) -> String {
     if moves(index) == nil { return "" }
     return """
           IF moving IS NOT NULL THEN
             PERFORM holdfast.restamp(\(tables.name(index)), moving, holdfast.locate(\(tables.name(index)), moving), moves, now);
-            PERFORM \(tables.function(index, "settle"))(moving, false);
+            PERFORM \(tables.function(index, "settle"))(moving, 'stamped');
           END IF;
 
       """

@@ -3,14 +3,14 @@ enum TriggerFunction {
   /// The maximum number of records that a trigger processes at once, to bound its memory.
   static let portion = 1_000_000
 
-  /// Planner settings of functions that collect a statement's changes. Rows before and after it are joined by hash, for any number of rows.
+  /// The settings of functions that collect a statement's changes. Rows before and after it are joined by hash, for any number of rows.
   static let gathering = """
-    SET plan_cache_mode = force_custom_plan SET enable_mergejoin = off SET jit = off SET work_mem = '128MB'
+    SET row_security = off SET plan_cache_mode = force_custom_plan SET enable_mergejoin = off SET jit = off SET work_mem = '128MB'
     """
 
   /// A plpgsql function. An ambiguous name means the variable; columns are qualified with their tables.
   ///
-  /// - Parameter settings: planner settings; see `TriggerTables.keyed`.
+  /// - Parameter settings: the planner's, and `row_security = off` where records are read: one that is hidden is not deleted; see `TriggerTables.keyed`.
   static func sql(
     _ name: String, returns: String = "trigger", settings: String = gathering, declare: [String] = [],
     _ body: String

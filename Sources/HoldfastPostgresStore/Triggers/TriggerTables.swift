@@ -15,13 +15,13 @@ struct TriggerTables {
   /// The name of a table of the schema as an SQL literal.
   func name(_ index: Int) -> String { "'\(schema.tables[index].name)'" }
 
-  /// Planner settings of functions that look rows up by key. Their plans must not depend on statistics: only nested loops remain, in the
+  /// The settings of functions that look rows up by key. Their plans must not depend on statistics: only nested loops remain, in the
   /// order of the laterals, each with an index inside. Each statement is thus planned once per connection.
   ///
   /// A reference of an adopted table may have no index. Its table is then scanned, and only a plan for the current ids can hash them.
   var keyed: String {
     let mode = relations.contains { $0.isAdopted } ? "force_custom_plan" : "force_generic_plan"
-    return LedgerFunctions.keyed + " SET plan_cache_mode = \(mode)"
+    return LedgerFunctions.keyed + " SET row_security = off SET plan_cache_mode = \(mode)"
   }
 
   // MARK: Zones
