@@ -80,6 +80,19 @@ import Testing
     #expect(Set(findings) == ["seq", "stamps", "owner", "access", "counts"])
   }
 
+  @Test("the doctor finds a stamp of a later rev than the record's: no device has heard of that change (I4)")
+  func laterStamp() throws {
+    let server = try TestServer()
+    let alice = try server.signUp("alice")
+    let item = try alice.makeItem(alice.makeList())
+    try alice.sync([.update("items", item, ["title": "x"])])
+    #expect(try server.findings() == [])
+    try server.change(
+      sqlite: "UPDATE items SET rev = rev - 1",
+      postgres: "UPDATE holdfast.records SET rev = rev - 1 WHERE record_table = 'items'")
+    #expect(try server.findings().map { $0.prefix { $0 != ":" } } == ["stamps"])
+  }
+
   private func code(_ body: () throws -> Void) -> ServerError.Code? {
     do { try body() } catch let error as ServerError { return error.code } catch { Issue.record(error) }
     return nil

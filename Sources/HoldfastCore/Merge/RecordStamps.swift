@@ -52,6 +52,12 @@ package struct RecordStamps: Hashable, Sendable {
     (creation, changed) = parsed
   }
 
+  /// Whether a text has the stamps of a record with this `rev`: none is of a later one.
+  package static func isSound(_ text: String, rev: Int64) -> Bool {
+    guard let stamps = RecordStamps(text) else { return false }
+    return rev > 0 && stamps.creation.rev <= rev && stamps.changed.allSatisfy { $0.stamp.rev <= rev }
+  }
+
   /// Whether no other device has changed the record.
   package func isOnly(of device: Int64) -> Bool {
     creation.device == device && changed.allSatisfy { $0.stamp.device == device }

@@ -139,8 +139,10 @@ package final class PostgresAdministration: StoreAdministration {
       }
       findings += try rows(
         "SELECT id, stamps, rev::text FROM holdfast.records WHERE record_table = \(table) AND state = 0"
-      ).filter { RecordStamps($0[1]) == nil || (Int64($0[2]) ?? 0) < 1 }
-        .map { Finding(.stamps, "those of \(relation.table) \($0[0]) can't be read") }
+      ).filter { !RecordStamps.isSound($0[1], rev: Int64($0[2]) ?? 0) }
+        .map {
+          Finding(.stamps, "those of \(relation.table) \($0[0]) can't be read, or are later than its rev")
+        }
     }
     return findings
   }

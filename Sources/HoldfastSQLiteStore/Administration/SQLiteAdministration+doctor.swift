@@ -137,8 +137,9 @@ extension SQLiteAdministration {
     var findings: [Finding] = []
     for table in schema.tables {
       try connection.forEachRow("SELECT id, stamps, rev FROM \"\(table.name)\"") { row in
-        if RecordStamps(row.text(1)) == nil || row.integer(2) < 1 {
-          findings.append(Finding(.stamps, "those of \(table.name) \(row.text(0)) can't be read"))
+        if !RecordStamps.isSound(row.text(1), rev: row.integer(2)) {
+          findings.append(
+            Finding(.stamps, "those of \(table.name) \(row.text(0)) can't be read, or are later than its rev"))
         }
       }
     }
