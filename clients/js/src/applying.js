@@ -51,6 +51,7 @@ class Applying {
     zones.noteSent(request.acks);
     for (const part of answer.zones) this.applyPart(part);
     this.removeDeleted();
+    this.histories.settleZones();
     for (const zone of answer.lost) this.lose(zone);
     awaitMissing(draft, zones, created);
     this.keepProofs();
@@ -257,13 +258,13 @@ export function loseZone(draft, schema, zone) {
   const zones = new Zones(draft, schema);
   for (const table of schema.tables.values()) {
     for (const record of [...draft.records(table.name)]) {
-      if (record.zone !== zone) continue;
+      if (!isIn(record, zone)) continue;
       const dirty = draft.dirty(table.name, record.id);
       histories.rebase(table.name, record.id, null);
       const create = dirty && [...dirty.steps].reverse().find(({ kind }) => kind === "create");
       if (create) histories.add(table.name, record.id, { set: create.set, kind: "hidden" });
     }
   }
-  for (const dirty of [...histories.dirty()]) if (dirty.server?.zone === zone) histories.rebase(dirty.table, dirty.id, null);
+  for (const dirty of [...histories.dirty()]) if (dirty.server && isIn(dirty.server, zone)) histories.rebase(dirty.table, dirty.id, null);
   zones.leave(zone);
 }

@@ -120,6 +120,37 @@ export class Histories {
     return { ...after, movedFrom: before.movedFrom ?? before.zone };
   }
 
+  /**
+   * Puts what confirmed edits have moved into the zone of its parent's copy. The zone that the edit had in mind may be one that the server has
+   * refused, or that lost; and the server sends nothing of a record that it did not change.
+   */
+  settleZones() {
+    const tables = [...this.schema.tables.values()].filter(({ rule }) => rule === "parent");
+    const depth = new Map(tables.map(({ name }) => [name, this.schema.depth(name)]));
+    // Parents come first.
+    for (const { name, parentColumn, columns } of tables.sort((left, right) => depth.get(left.name) - depth.get(right.name))) {
+      const { to } = columns.get(parentColumn);
+      for (const server of this.movedCopies(name)) {
+        const zone = this.draft.serverRecord(to, server.columns[parentColumn])?.zone;
+        if (zone !== undefined && zone !== server.zone) this.keepCopy(name, { ...server, zone });
+      }
+    }
+  }
+
+  /** The copies of the server's records of a table that a confirmed edit has moved. */
+  movedCopies(table) {
+    const copies = [...this.draft.records(table)].map(({ id }) => this.draft.serverRecord(table, id));
+    // Records that are deleted here are not shown.
+    for (const dirty of this.dirty()) if (dirty.table === table && !this.draft.record(table, dirty.id)) copies.push(dirty.server);
+    return copies.filter((copy) => copy?.movedFrom !== undefined);
+  }
+
+  /** Keeps another copy of the server's record under the edits. */
+  keepCopy(table, { movedFrom, ...copy }) {
+    const steps = this.draft.dirty(table, copy.id)?.steps ?? [];
+    this.keep({ table, id: copy.id, server: movedFrom === copy.zone ? copy : { ...copy, movedFrom }, steps });
+  }
+
   // References. docs/PROTOCOL.md, section 6.3, step 6.
 
   /** Hides what is below records that are deleted here, and settles edits that refer to records that are gone. */
