@@ -255,22 +255,34 @@ package final class PostgresAdministration: StoreAdministration {
       + purged.map { Finding(.seq, "\($0[1]) of zone \($0[0]) is a tombstone that nobody is sent") }
   }
 
+  package func usersWithoutOwnZone() throws -> [String] {
+    try rows(
+      """
+      SELECT a.id FROM holdfast.accounts a JOIN holdfast.zones z ON z.zone = a.id WHERE a.erasure = 0
+      AND NOT EXISTS (SELECT 1 FROM holdfast.members m WHERE m.zone = a.id AND m."user" = a.id AND m.role = 'owner'
+        AND m.invited_by IS NULL) ORDER BY a.id
+      """
+    ).map { $0[0] }
+  }
+
   /// A root record that plain SQL inserted without an owner has no member until one is added. Such zones are not reported.
   private func owners() throws -> [Finding] {
     let roots = zip(schema.tables, layout.relations).filter { $0.0.zone == .root }
       .map { "SELECT id::text FROM \($0.1.name)" }
-    let live = (roots + ["SELECT id FROM holdfast.accounts WHERE erasure = 0"]).joined(
-      separator: " UNION ALL ")
-    return try rows(
-      """
-      SELECT zone FROM holdfast.zones z WHERE NOT public AND zone IN (\(live))
-      AND NOT EXISTS (SELECT 1 FROM holdfast.members m WHERE m.zone = z.zone AND m.role = 'owner' AND m."user" IS NOT NULL
-        AND m.invited_by IS NULL)
-      AND NOT EXISTS (SELECT 1 FROM holdfast.records r WHERE r.zone = z.zone AND r.id = z.zone AND r.state = 0
-        AND split_part(r.stamps, ';', 1) LIKE '%.0'
-        AND NOT EXISTS (SELECT 1 FROM holdfast.members m WHERE m.zone = z.zone))
-      """
-    ).map { Finding(.owner, "the zone \($0[0]) has none") }
+    let own = try usersWithoutOwnZone().map(Finding.init(withoutOwnZone:))
+    if roots.isEmpty { return own }
+    let live = roots.joined(separator: " UNION ALL ")
+    return try own
+      + rows(
+        """
+        SELECT zone FROM holdfast.zones z WHERE NOT public AND zone IN (\(live))
+        AND NOT EXISTS (SELECT 1 FROM holdfast.members m WHERE m.zone = z.zone AND m.role = 'owner' AND m."user" IS NOT NULL
+          AND m.invited_by IS NULL)
+        AND NOT EXISTS (SELECT 1 FROM holdfast.records r WHERE r.zone = z.zone AND r.id = z.zone AND r.state = 0
+          AND split_part(r.stamps, ';', 1) LIKE '%.0'
+          AND NOT EXISTS (SELECT 1 FROM holdfast.members m WHERE m.zone = z.zone))
+        """
+      ).map { Finding(.owner, "the zone \($0[0]) has none") }
   }
 
   /// The name of an account `a`, or the state of its erasure.

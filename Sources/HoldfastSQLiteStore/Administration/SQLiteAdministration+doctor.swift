@@ -150,17 +150,29 @@ extension SQLiteAdministration {
     try SQLiteCounting(schema: schema, connection: connection).differences().map { $0.finding }
   }
 
+  package func usersWithoutOwnZone() throws -> [String] {
+    try connection.rows(
+      """
+      SELECT a.id FROM holdfast_accounts a JOIN holdfast_zones z ON z.zone = a.id WHERE a.erasure = 0
+      AND NOT EXISTS (SELECT 1 FROM members m WHERE m.zone = a.id AND m.user = a.id AND m.role = 'owner'
+        AND m.invited_by IS NULL) ORDER BY a.id
+      """
+    ).compactMap { $0[0].text }
+  }
+
   private func owners() throws -> [Finding] {
+    let own = try usersWithoutOwnZone().map(Finding.init(withoutOwnZone:))
     let roots = schema.tables.filter { $0.zone == .root }.map { "SELECT id FROM \"\($0.name)\"" }
-    let live = (roots + ["SELECT id FROM holdfast_accounts WHERE erasure = 0"]).joined(
-      separator: " UNION ALL ")
-    return try connection.rows(
-      """
-      SELECT zone FROM holdfast_zones z WHERE public = 0 AND zone IN (\(live))
-      AND NOT EXISTS (SELECT 1 FROM members m WHERE m.zone = z.zone AND m.role = 'owner' AND m.user IS NOT NULL
-        AND m.invited_by IS NULL)
-      """
-    ).map { Finding(.owner, "the zone \($0[0].text ?? "") has none") }
+    if roots.isEmpty { return own }
+    let live = roots.joined(separator: " UNION ALL ")
+    return try own
+      + connection.rows(
+        """
+        SELECT zone FROM holdfast_zones z WHERE public = 0 AND zone IN (\(live))
+        AND NOT EXISTS (SELECT 1 FROM members m WHERE m.zone = z.zone AND m.role = 'owner' AND m.user IS NOT NULL
+          AND m.invited_by IS NULL)
+        """
+      ).map { Finding(.owner, "the zone \($0[0].text ?? "") has none") }
   }
 
   private func place(_ row: [SQLiteValue]) -> String { "\(row[1].integer ?? 0) of zone \(row[0].text ?? "")" }

@@ -34,7 +34,7 @@ extension Administration {
           .refused, "The zone \(zone) is there by now. `holdfast zones grant` makes \(name) a member of it.")
       }
       try work.stores.ledger.create(zone)
-      try ZoneRecovery(work).makeOwner(claim.user, of: zone, at: now)
+      try work.stores.makeOwner(claim.user, of: zone, at: now)
       claim.state = .granted
     }
   }

@@ -17,7 +17,7 @@ public struct DatabaseRepair {
 
   /// Repairs the database while servers run. One transaction recounts the zones. In PostgreSQL it first restores missing triggers, compares
   /// tables and ledger, and records the difference as changes for devices. It blocks writers of the tables. Then access is recomputed from
-  /// the memberships, one zone per transaction.
+  /// the memberships, and users get their own zones back, one zone per transaction.
   ///
   /// - Returns: one line for each repaired table and zone.
   public func run() throws -> [String] {
@@ -37,6 +37,10 @@ public struct DatabaseRepair {
     for zone in users.keys.sorted() {
       try administration.write(to: zone) { stores, _ in try stores.settleAccess(to: zone) }
       lines.append("repaired: access to the zone \(zone), \(users[zone, default: 0]) users")
+    }
+    for user in try administration.operators.usersWithoutOwnZone() {
+      try administration.write(to: user) { stores, now in try stores.makeOwner(user, of: user, at: now) }
+      lines.append("repaired: the user \(user) is an owner of the own zone again")
     }
     return lines
   }

@@ -56,8 +56,8 @@ package final class ChangeSetRun {
   /// How many conflicts it wrote to the conflict log.
   var conflictCount = 0
   var openReferences: [OpenReference] = []
-  /// The zones that lose an owner, each with the operation.
-  var ownerLosses: [(zone: String, operation: Int)] = []
+  /// The owners that zones lose, each with the operation.
+  var ownerLosses: [(zone: String, user: String?, operation: Int)] = []
   /// The records with new unique values, each with the last operation that set them.
   var uniqueWritten: [Footprint.Key: Int] = [:]
   /// The created and changed records, each with its first operation; for the team's validators.
@@ -209,7 +209,12 @@ package final class ChangeSetRun {
   }
 
   private func checkOwners() throws {
-    for (zone, operation) in ownerLosses {
+    for (zone, user, operation) in ownerLosses {
+      if let user, user == zone, try stores.isOwnZone(zone),
+        try stores.memberList.ownRole(of: user, in: zone) != .owner
+      {
+        throw blame(operation, MemberRules.ownZone)
+      }
       // A public zone needs no owner. If the zone's root record is deleted, every member may leave.
       if try !stores.memberList.hasOwner(zone), try !ledger.isPublic(zone), try stores.isLive(zone) {
         throw blame(operation, Problem(.lastOwner))

@@ -38,7 +38,7 @@ struct Deleting: ChangeSetPart {
     guard schema.tables[live.table].zone == .explicit else { return }
     try stores.followMember(live.values, in: live.zone)
     if live.values[stores.memberColumns.role] == .text(Role.owner.rawValue) {
-      run.ownerLosses.append((live.zone, run.current))
+      run.ownerLosses.append((live.zone, live.values[stores.memberColumns.user].text, run.current))
     }
   }
 

@@ -4,6 +4,10 @@ import HoldfastCore
 struct MemberRules: ChangeSetPart {
   let run: ChangeSetRun
 
+  /// The refusal to take a user's own zone from the user.
+  static let ownZone = Problem(
+    .lastOwner, "This is the user's own zone. The user stays its owner until the account is erased.")
+
   /// Completes a new membership: looks up the user of a name, or the name of a user. Checks a group.
   func completeMember(_ values: inout [Value], in zone: String) throws {
     try stores.requireRoomForMember(of: zone)

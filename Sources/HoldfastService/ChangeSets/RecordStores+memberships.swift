@@ -41,6 +41,23 @@ extension RecordStores {
     try followMember(next.values, in: next.zone)
   }
 
+  /// Whether a zone is the own zone of a user who is not being erased. That user stays an owner of it.
+  func isOwnZone(_ zone: String) throws -> Bool { try store.accounts.name(ofID: zone) != nil }
+
+  /// Makes a user an owner of an existing zone.
+  package func makeOwner(_ user: String, of zone: String, at now: Stamp) throws {
+    guard let name = try store.accounts.name(ofID: user) else { throw Problem(.userUnknown) }
+    let author = Author(device: 0, user: user, clock: now)
+    if let member = try membership(of: user, in: zone) {
+      // The server does this only for a user who has had the zone before, and so has consented.
+      if member.values[memberColumns.inviter] != .null { return try accept(member, as: .owner, by: author) }
+      if member.values[memberColumns.role] == .text(Role.owner.rawValue) { return }
+      return try setRole(.owner, of: member, by: author)
+    }
+    try addMember(user, named: name, role: .owner, to: zone, by: author)
+    try followGroups(of: zone, user)
+  }
+
   /// Gives a member another role for the operator.
   ///
   /// - Throws: `Problem.lastOwner`.
@@ -53,7 +70,7 @@ extension RecordStores {
     next.seq = try ledger.next(member.zone)
     try update(next, over: member)
     try followMember(next.values, in: next.zone)
-    run.ownerLosses.append((member.zone, 0))
+    run.ownerLosses.append((member.zone, member.values[memberColumns.user].text, 0))
     try run.run()
   }
 }

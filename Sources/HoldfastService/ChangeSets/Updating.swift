@@ -71,7 +71,7 @@ struct Updating: ChangeSetPart {
     try RecordWriting(run: run).replace(record, over: live)
     if table.zone == .explicit {
       try stores.followMember(record.values, in: record.zone)
-      run.ownerLosses.append((record.zone, run.current))
+      run.ownerLosses.append((record.zone, record.values[stores.memberColumns.user].text, run.current))
     }
   }
 }

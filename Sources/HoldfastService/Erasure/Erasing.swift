@@ -28,6 +28,7 @@ package struct Erasing {
   /// Ends a user's own membership of a zone, if the zone has other members or no records.
   package func depart(_ user: String, from zone: String, at now: Stamp) throws -> Purged {
     let author = author(user, at: now)
+    try giveBack(zone, by: user, at: now)
     guard try work.stores.ledger.exists(zone), let own = try work.stores.membership(of: user, in: zone) else {
       return Purged()
     }
@@ -48,7 +49,7 @@ package struct Erasing {
     -> Purged
   {
     guard try work.stores.ledger.exists(zone), try work.stores.memberList.ownRole(of: user, in: zone) != nil,
-      try !isShared(zone, besides: user)
+      try !isOfAnother(zone, than: user), try !isShared(zone, besides: user)
     else { return Purged() }
     var purged = Purged()
     for key in records {
@@ -77,6 +78,19 @@ package struct Erasing {
   }
 
   // MARK: Handing over
+
+  /// Whether a zone is the own zone of another user. An erasure never deletes what is in it.
+  private func isOfAnother(_ zone: String, than user: String) throws -> Bool {
+    try zone != user && work.stores.isOwnZone(zone)
+  }
+
+  /// Makes another user an owner of the own zone again. The server takes it from nobody, but SQL or an earlier version may have.
+  private func giveBack(_ zone: String, by user: String, at now: Stamp) throws {
+    guard try isOfAnother(zone, than: user), try work.stores.ledger.exists(zone),
+      try work.stores.memberList.ownRole(of: user, in: zone) != nil
+    else { return }
+    try work.stores.makeOwner(zone, of: zone, at: now)
+  }
 
   /// Ensures that a zone keeps an owner when a user leaves.
   ///

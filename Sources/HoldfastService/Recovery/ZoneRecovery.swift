@@ -106,24 +106,8 @@ package struct ZoneRecovery {
       // Users who created the zone again since the restore have no proof of it. They lose their memberships.
       try removeMembers(of: zone, at: now)
     }
-    try makeOwner(zoneClaim.user, of: zone, at: now)
+    try work.stores.makeOwner(zoneClaim.user, of: zone, at: now)
     zoneClaim.state = .granted
-  }
-
-  /// Makes a user an owner of an existing zone.
-  package func makeOwner(_ user: String, of zone: String, at now: Stamp) throws {
-    guard let name = try work.store.accounts.name(ofID: user) else { throw Problem(.userUnknown) }
-    let author = Author(device: 0, user: user, clock: now)
-    if let member = try work.stores.membership(of: user, in: zone) {
-      // A proven owner has consented already.
-      if member.values[work.stores.memberColumns.inviter] != .null {
-        return try work.stores.accept(member, as: .owner, by: author)
-      }
-      if member.values[work.stores.memberColumns.role] == .text(Role.owner.rawValue) { return }
-      return try work.stores.setRole(.owner, of: member, by: author)
-    }
-    try work.stores.addMember(user, named: name, role: .owner, to: zone, by: author)
-    try work.stores.followGroups(of: zone, user)
   }
 
   private func removeMembers(of zone: String, at now: Stamp) throws {

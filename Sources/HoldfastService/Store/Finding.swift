@@ -16,7 +16,7 @@ public struct Finding: Sendable, Hashable, CustomStringConvertible {
     case integrity
     /// PostgreSQL's tables and the ledger differ.
     case ledger
-    /// A zone has no owner.
+    /// A zone has no owner, or a user's own zone has another owner alone.
     case owner
     /// A reference names a missing record.
     case reference
@@ -41,6 +41,11 @@ public struct Finding: Sendable, Hashable, CustomStringConvertible {
 
   package init(_ kind: Kind, _ text: String) { (self.kind, self.text) = (kind, text) }
 
+  /// That of a user who is no owner of the own zone.
+  package init(withoutOwnZone user: String) {
+    self.init(.owner, "the user \(user) is no owner of the zone of this id, which is the user's own")
+  }
+
   /// The line for an operator.
   public var description: String { "\(kind.rawValue): \(text)" }
 }
@@ -59,7 +64,8 @@ extension Finding.Kind {
       "Set a wrong clock; confirm a right one by `holdfast purge --trust-clock`."
     case .history:
       "Restart the server, which begins a new epoch, and then devices upload what is missing (docs/RESTORING.md)."
-    case .owner: "`holdfast zones grant ZONE NAME owner` gives the zone an owner."
+    case .owner:
+      "`holdfast doctor --repair` gives users their own zones back; `holdfast zones grant ZONE NAME owner` gives any zone an owner."
     case .unique:
       "Change or delete one of the two records on a device; nothing else stops working meanwhile."
     case .reference:

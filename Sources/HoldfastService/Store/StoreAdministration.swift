@@ -41,6 +41,9 @@ package protocol StoreAdministration: AnyObject {
   /// Users whose role in `access` differs from the role that members and groups grant.
   func wrongAccess() throws -> [WrongAccess]
 
+  /// The ids of the users who are no owners of their own zones: docs/SHARING.md, section 1.
+  func usersWithoutOwnZone() throws -> [String]
+
   /// What makes the running statement of the connection fail, from any thread.
   func interruption() throws -> @Sendable () -> Void
 
