@@ -112,7 +112,7 @@ extension SyncEngine {
 
   /// Leaves a zone, also one that a group gives. Its records leave this device with the next sync. Takes a connection.
   ///
-  /// - Throws: `Problem` when the server refuses, with the code `lastOwner` for the only owner; `StoreError.offline`.
+  /// - Throws: `Problem` when the server refuses, with the code `lastOwner` for the only owner and in the own zone; `StoreError.offline`.
   public func leave(zone: String) async throws {
     _ = try await ask("DELETE", "v1/zones/\(zone)/membership", [:])
     await handle(.syncNow)

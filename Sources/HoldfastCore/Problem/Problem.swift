@@ -150,7 +150,11 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         "See detail for the limit. Remove members or share with a group."
       )
     case .invitationInvalid: (404, "The invitation is no longer valid", "Ask for a new invitation.")
-    case .lastOwner: (409, "A zone must keep an owner", "Make another member an owner first.")
+    case .lastOwner:
+      (
+        409, "A zone must keep an owner",
+        "Make another member an owner first. A user's own zone keeps its user."
+      )
     case .userUnknown: (422, "No user has this name", "Check the account name.")
     case .recordDeleted:
       (
