@@ -121,8 +121,8 @@ export class Histories {
   }
 
   /**
-   * Puts what confirmed edits have moved into the zone of its parent's copy. The zone that the edit had in mind may be one that the server has
-   * refused, or that lost; and the server sends nothing of a record that it did not change.
+   * Puts what edits have made or moved into the zone of its parent. The zone that the edit had in mind may be one that the server has refused, or
+   * that lost; and the server sends nothing of a record that it did not change.
    */
   settleZones() {
     const tables = [...this.schema.tables.values()].filter(({ rule }) => rule === "parent");
@@ -134,21 +134,33 @@ export class Histories {
         const zone = this.draft.serverRecord(to, server.columns[parentColumn])?.zone;
         if (zone !== undefined && zone !== server.zone) this.keepCopy(name, { ...server, zone });
       }
+      for (const dirty of [...this.dirty()]) if (dirty.table === name) this.settleSteps(dirty, to, parentColumn);
     }
   }
 
-  /** The copies of the server's records of a table that a confirmed edit has moved. */
+  /** Lets the last edit that decides a record's zone say that of its parent. */
+  settleSteps(dirty, to, parentColumn) {
+    const record = this.draft.record(dirty.table, dirty.id);
+    const zone = record && this.draft.record(to, record.columns[parentColumn])?.zone;
+    if (zone === undefined || zone === record.zone) return;
+    const decides = ({ kind, columns }) => kind === "create" || kind === "moved" || (columns && parentColumn in columns);
+    const last = [...dirty.steps].reverse().find(decides);
+    if (last) this.keep({ ...dirty, steps: dirty.steps.map((step) => (step === last ? { ...step, zone } : step)) });
+  }
+
+  /** The copies of the server's records of a table that a confirmed edit has moved, or made and that did not come yet. */
   movedCopies(table) {
     const copies = [...this.draft.records(table)].map(({ id }) => this.draft.serverRecord(table, id));
     // Records that are deleted here are not shown.
     for (const dirty of this.dirty()) if (dirty.table === table && !this.draft.record(table, dirty.id)) copies.push(dirty.server);
-    return copies.filter((copy) => copy?.movedFrom !== undefined);
+    return copies.filter((copy) => copy && (copy.movedFrom !== undefined || copy.rev === 0));
   }
 
   /** Keeps another copy of the server's record under the edits. */
   keepCopy(table, { movedFrom, ...copy }) {
     const steps = this.draft.dirty(table, copy.id)?.steps ?? [];
-    this.keep({ table, id: copy.id, server: movedFrom === copy.zone ? copy : { ...copy, movedFrom }, steps });
+    const isBack = movedFrom === undefined || movedFrom === copy.zone;
+    this.keep({ table, id: copy.id, server: isBack ? copy : { ...copy, movedFrom }, steps });
   }
 
   // References. docs/PROTOCOL.md, section 6.3, step 6.

@@ -140,6 +140,26 @@ for (const isRemoved of [false, true]) {
   });
 }
 
+test("an edit that waits follows its parent back from a refused move (I7)", async (t) => {
+  const { bob, again, shared, item } = await refusedMove(t);
+  const { transport } = bob.engine;
+  const zones = [];
+  let part;
+  bob.engine.transport = {
+    request: async (request) => {
+      if (part) zones.push(zoneOf(bob, "parts", part));
+      const answer = await transport.request(request);
+      // While the answer is on its way, the item is still shown where the move took it.
+      part ??= await bob.write((db) => db.insert("parts", { item, title: "Rope" }));
+      return answer;
+    },
+  };
+  await bob.sync();
+  assert.ok(zones.length > 0);
+  for (const zone of zones) assert.equal(zone, shared);
+  await expectAgreement(bob, await again());
+});
+
 test("what is below a record whose move lost stays in the zone of that record (I7)", async (t) => {
   const { ada, bob, again } = await open(t);
   const [shared, target] = [await list(ada, "Shared"), await list(ada, "Target")];
