@@ -139,7 +139,8 @@ extension SQLiteAdministration {
       try connection.forEachRow("SELECT id, stamps, rev FROM \"\(table.name)\"") { row in
         if !RecordStamps.isSound(row.text(1), rev: row.integer(2)) {
           findings.append(
-            Finding(.stamps, "those of \(table.name) \(row.text(0)) can't be read, or are later than its rev"))
+            Finding(.stamps, "those of \(table.name) \(row.text(0)) can't be read, or are later than its rev")
+          )
         }
       }
     }
