@@ -146,23 +146,9 @@ package final class ServedFile: Sendable {
   /// Locks or unlocks the byte; false if another process has locked it. File systems without such locks, and other systems than Linux,
   /// have the lock of the directory alone.
   private static func lock(_ descriptor: Int32, _ type: Int32) -> Bool {
-    #if os(Linux)
-      var range = flock()
-      range.l_type = Int16(type)
-      range.l_whence = Int16(SEEK_SET)
-      range.l_start = 1 << 62
-      range.l_len = 1
-      return fcntl(descriptor, setLock, &range) == 0 || (errno != EAGAIN && errno != EACCES)
-    #else
-      return true
-    #endif
+    FileLock.set(descriptor, type, start: 1 << 62, length: 1) != .held
   }
 }
-
-#if os(Linux)
-  /// `F_OFD_SETLK`, which Swift's Glibc does not have. Source: <linux/fcntl.h>.
-  private let setLock: Int32 = 37
-#endif
 
 /// A method of this name hides the system's function.
 private func openFile(_ path: String, _ flags: Int32) -> Int32 { open(path, flags) }

@@ -6,7 +6,6 @@ import HoldfastService
 /// The files beside a backup while it is written: `FILE.tmp`, and with SQLite `FILE.copy` and its logs.
 ///
 /// `FILE.tmp` is made first and removed last, and is locked in between. The files of a process that was killed are those without a lock.
-/// Source: fcntl(2), "Open file description locks".
 final class BackupDraft {
   /// The file that becomes the backup, open for writing.
   let file: Int32
@@ -73,7 +72,10 @@ final class BackupDraft {
     defer { if file >= 0 { close(file) } }
     let isPipe = fstat(file, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
     // A file without a name was finished meanwhile, and its name may be another's.
-    guard isLink || isPipe || lock(file) == 0 && fstat(file, &status) == 0 && status.st_nlink > 0 else {
+    guard
+      isLink || isPipe
+        || FileLock.set(file, F_WRLCK) == .taken && fstat(file, &status) == 0 && status.st_nlink > 0
+    else {
       throw inUse(path)
     }
     removeCopy(path)
@@ -88,9 +90,9 @@ final class BackupDraft {
       throw ServerError(.unreachable, "\(path) can't be written: \(systemMessage(errno)).")
     }
     var status = stat()
-    let failure = lock(file)
+    let lock = FileLock.set(file, F_WRLCK)
     // Another process that clears may have been faster than the lock.
-    guard ![EAGAIN, EACCES].contains(failure), fstat(file, &status) == 0, status.st_nlink == 1 else {
+    guard lock != .held, fstat(file, &status) == 0, status.st_nlink == 1 else {
       close(file)
       throw inUse(path)
     }
@@ -103,17 +105,4 @@ final class BackupDraft {
       "\(path)\(temporaryEnding) is there, and may be of a backup that is running. Wait for its end, remove the file, or name another."
     )
   }
-
-  /// Locks a file until it is closed.
-  ///
-  /// - Returns: 0, or the number of the system's error.
-  private static func lock(_ file: Int32) -> Int32 {
-    var range = flock()
-    range.l_type = Int16(F_WRLCK)
-    range.l_whence = Int16(SEEK_SET)
-    return fcntl(file, setLock, &range) == 0 ? 0 : errno
-  }
 }
-
-/// `F_OFD_SETLK`, which Swift's Glibc does not have. Source: <linux/fcntl.h>.
-private let setLock: Int32 = 37
