@@ -37,9 +37,7 @@ enum BackupCommand: Subcommand {
       show(summary, path, path)
     case (nil, true, false):
       let store = try options.backupStore
-      guard let count = Int(options["keep"] ?? "14"), (1...100_000).contains(count) else {
-        throw UsageError("--keep takes a number from 1 to 100000.")
-      }
+      let count = try options.number("keep", in: 1...100_000) ?? 14
       let made = try noted(options, store.path(of: "")) {
         try store.add(Backup(options.location), keeping: count)
       }
