@@ -26,7 +26,7 @@ struct SettleFunction {
       settings: tables.keyed,
       declare: [
         "now bigint := holdfast.now()", "is_whole boolean := changed = 'all'",
-        "is_stamped boolean := changed = 'stamped'", "keys text[]", "stand boolean[]", "places text[]",
+        "is_changed boolean := changed <> 'place'", "keys text[]", "stand boolean[]", "places text[]",
         "former text[]",
         "states smallint[]", "revs bigint[]", "marks text[]", "sizes bigint[]", "helds bigint[]",
         "zones text[]", "seqs numeric", "homes text[]", "counts bigint[]", "grown bigint[]", "moved text[]",
@@ -79,10 +79,10 @@ struct SettleFunction {
             max(n.stamp) OVER w AS stamp
           FROM (\(LedgerFunctions.numbered(
             """
-            SELECT s.id, e.zone, e.state, s.size, coalesce(s.rev, 0) + 1 AS rev, CASE WHEN s.state = 0 AND (s.former <> s.zone OR is_stamped) THEN s.stamps END AS stamps
+            SELECT s.id, e.zone, e.state, s.size, coalesce(s.rev, 0) + 1 AS rev, CASE WHEN s.state = 0 AND (s.former <> s.zone OR NOT is_whole) THEN s.stamps END AS stamps
             FROM unnest(keys, stand, places, former, states, revs, marks, sizes) s (id, stands, zone, former, state, rev, stamps, size)
             CROSS JOIN LATERAL (
-              SELECT 0 AS state, s.zone WHERE s.stands AND (s.state IS DISTINCT FROM 0 OR s.former <> s.zone OR is_whole OR is_stamped)
+              SELECT 0 AS state, s.zone WHERE s.stands AND (s.state IS DISTINCT FROM 0 OR s.former <> s.zone OR is_changed)
               UNION ALL SELECT CASE WHEN s.stands THEN 2 ELSE 1 END, s.former
               WHERE s.state = 0 AND (NOT s.stands OR s.former <> s.zone)
             ) e WHERE is_whole OR s.former IS NOT NULL
@@ -96,9 +96,9 @@ struct SettleFunction {
           SELECT e.zone, sum(e.count)::bigint AS count, sum(e.size)::bigint AS size
           FROM unnest(stand, places, former, states, sizes, helds) s (stands, zone, former, state, size, held)
           CROSS JOIN LATERAL (
-            SELECT s.zone, \(weight) AS count, s.size WHERE s.stands AND (s.state IS DISTINCT FROM 0 OR s.former <> s.zone OR is_whole OR is_stamped)
+            SELECT s.zone, \(weight) AS count, s.size WHERE s.stands AND (s.state IS DISTINCT FROM 0 OR s.former <> s.zone OR is_changed)
             UNION ALL SELECT s.former, -\(weight), -s.held
-            WHERE s.state = 0 AND (NOT s.stands OR s.former <> s.zone OR is_whole OR is_stamped)
+            WHERE s.state = 0 AND (NOT s.stands OR s.former <> s.zone OR is_changed)
           ) e WHERE is_whole OR s.former IS NOT NULL GROUP BY e.zone
         ) g;
         PERFORM holdfast.advance(homes, counts, grown, now);
