@@ -150,10 +150,11 @@ export class Histories {
 
   /** The copies of the server's records of a table that a confirmed edit has moved, or made and that did not come yet. */
   movedCopies(table) {
-    const copies = [...this.draft.records(table)].map(({ id }) => this.draft.serverRecord(table, id));
-    // Records that are deleted here are not shown.
-    for (const dirty of this.dirty()) if (dirty.table === table && !this.draft.record(table, dirty.id)) copies.push(dirty.server);
-    return copies.filter((copy) => copy && (copy.movedFrom !== undefined || copy.rev === 0));
+    const isMoved = (copy) => copy && (copy.movedFrom !== undefined || copy.rev === 0);
+    const copies = [...this.dirty()].filter((dirty) => dirty.table === table).map(({ server }) => server).filter(isMoved);
+    // Each answer passes all records: only of the few that may be meant it is looked up whether they have edits.
+    for (const record of this.draft.records(table)) if (isMoved(record) && !this.draft.dirty(table, record.id)) copies.push(record);
+    return copies;
   }
 
   /** Keeps another copy of the server's record under the edits. */
