@@ -69,7 +69,7 @@ package struct PostgresDatabase: ServerDatabase {
     let feed = PostgresChangeFeed(opened.schema, opened.layout, mismatches)
     let collections = PostgresCollections(opened.schema, opened.layout)
     let statements = PostgresRecordStatements(opened.schema, opened.layout)
-    let parts = PostgresPartCache()
+    let parts = PartCache()
     let isRepeatable = location.readsRepeatably
     let watch = PostgresHistoryWatch(location, service)
     self.watch = watch

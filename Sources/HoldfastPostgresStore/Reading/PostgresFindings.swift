@@ -21,13 +21,13 @@ struct PostgresFindings {
   private static let zones = 16
 
   /// The cache of parts.
-  let parts: PostgresPartCache
+  let parts: PartCache
   private let hints: PostgresFeedHints
   /// By token.
   var devices: [TokenHash: Found] = [:]
   var stretches: [PostgresStretch.Key: PostgresStretch] = [:]
 
-  init(_ parts: PostgresPartCache, _ hints: PostgresFeedHints) { (self.parts, self.hints) = (parts, hints) }
+  init(_ parts: PartCache, _ hints: PostgresFeedHints) { (self.parts, self.hints) = (parts, hints) }
 
   /// Removes everything.
   mutating func removeAll() { (devices, stretches) = ([:], [:]) }

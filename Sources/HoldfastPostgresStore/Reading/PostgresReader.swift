@@ -45,7 +45,7 @@ final class PostgresReader: StoreReader {
 
   init(
     _ connection: PostgresConnection, _ known: KnownHistory, _ feed: PostgresChangeFeed,
-    _ statements: PostgresRecordStatements, _ collections: PostgresCollections, _ parts: PostgresPartCache,
+    _ statements: PostgresRecordStatements, _ collections: PostgresCollections, _ parts: PartCache,
     isRepeatable: Bool
   ) {
     findings = PostgresFindings(parts, feed.hints)

@@ -50,6 +50,7 @@ final class ReadCache: @unchecked Sendable {
   private var users: TextMap<User> = [:]
   /// Who has to hear of it when a zone moves.
   private var readers: TextMap<Set<Reader>> = [:]
+  private let parts = PartCache()
 
   // MARK: States
 
@@ -106,6 +107,7 @@ final class ReadCache: @unchecked Sendable {
     devices.removeAll(keepingCapacity: true)
     users.removeAll(keepingCapacity: true)
     readers.removeAll(keepingCapacity: true)
+    parts.removeAll()
   }
 
   private func drop(zone: String) {
@@ -218,6 +220,10 @@ final class ReadCache: @unchecked Sendable {
     find(at: seen) { users[user]?.visible }
   }
 
+  func part(of zone: ZoneProgress, _ count: Int64, _ epoch: String, at seen: CommitState) -> PartCache.Part? {
+    find(at: seen) { parts[zone, count, epoch] }
+  }
+
   private func find<Found>(at seen: CommitState, _ body: () -> Found?) -> Found? {
     lock.hold { state == seen ? body() : nil }
   }
@@ -266,6 +272,13 @@ final class ReadCache: @unchecked Sendable {
       users[user, default: User()].visible = visible
       for zone in visible.zones { note(.user(user), zone.zone) }
     }
+  }
+
+  func keep(
+    _ part: [UInt8], _ written: WrittenChanges, of zone: ZoneProgress, _ count: Int64, _ epoch: String,
+    at seen: CommitState
+  ) {
+    lock.hold { if state == seen { parts.put(part, written, of: zone, count, epoch) } }
   }
 
   private func keep(at seen: CommitState, _ put: () -> Void) {

@@ -299,9 +299,21 @@ final class SQLiteReader: StoreReader {
   func writeChanges(of zone: ZoneProgress, to writer: inout JSONWriter, limit: Int, count: Int64) throws
     -> WrittenChanges
   {
-    let (last, written, hasMore) = try feed.write(
+    if let seen, let part = cache.part(of: zone, count, history.epoch, at: seen),
+      writer.count + part.bytes.count <= limit
+    {
+      writer.rawValue(part.bytes)
+      return part.written
+    }
+    let start = writer.count
+    let (last, changes, hasMore) = try feed.write(
       zone: zone.zone, after: zone.ack.seq, to: &writer, limit: limit, most: count)
-    return WrittenChanges(last: last, count: written, hasMore: hasMore, seq: zone.seq)
+    let written = WrittenChanges(last: last, count: changes, hasMore: hasMore, seq: zone.seq)
+    if let seen, !hasMore || changes >= count {
+      cache.keep(
+        writer.withBytes { Array($0[start...]) }, written, of: zone, count, history.epoch, at: seen)
+    }
+    return written
   }
 }
 

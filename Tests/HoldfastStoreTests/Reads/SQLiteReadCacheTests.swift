@@ -154,6 +154,30 @@ import Testing
     }
   }
 
+  @Test(
+    "changes that were read once are read again when another program has written, even behind the zone's back (I7)"
+  )
+  func parts() throws {
+    let zone = try #require(alice.records.first { $0.key.hasPrefix("lists ") }?.value.zone)
+    func titles() throws -> [String] {
+      let answer = try server.respond(
+        to: TestServer.request("GET", "/v1/zones/\(zone)/changes", [], token: alice.token))
+      let changes = try #require(try JSONValue(parsing: answer.body)["changes"]?.elements)
+      return changes.filter { $0["table"]?.stringValue == "lists" }
+        .compactMap { $0["columns"]?["title"]?.stringValue }
+    }
+    let before = try titles()
+    #expect(try titles() == before)
+    try other().execute("UPDATE lists SET title = 'behind'")
+    #expect(try titles() == ["behind"])
+    // What the server writes itself, in this zone and elsewhere.
+    try alice.pull()
+    try alice.sync([.update("lists", zone, ["title": "own"], rev: 1)])
+    #expect(try titles() == ["own"])
+    _ = try alice.makeList()
+    #expect(try titles() == ["own"])
+  }
+
   @Test("who loses a zone is told so by the next quiet sync, and reads nothing of it by a poll (I10)")
   func removed() throws {
     let bob = try server.signUp("bob")

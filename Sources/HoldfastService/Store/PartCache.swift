@@ -1,16 +1,15 @@
 import HoldfastCore
-import HoldfastService
 import HoldfastSystem
 
 /// A cache of parts of zones as JSON: all devices of a zone download the same changes.
 ///
 /// A part is valid for one state of its zone. Each change of a zone takes the next seq under the zone's lock. So the changes after a seq are the
 /// same while the epoch, the zone's seq and its purge horizon are the same. A reader compares these with the values in its own snapshot.
-final class PostgresPartCache: Sendable {
+package final class PartCache: Sendable {
   /// A part, and which changes it contains.
-  struct Part: Sendable {
-    let bytes: [UInt8]
-    let written: WrittenChanges
+  package struct Part: Sendable {
+    package let bytes: [UInt8]
+    package let written: WrittenChanges
     fileprivate let state: State
   }
 
@@ -34,7 +33,7 @@ final class PostgresPartCache: Sendable {
     var size = 0
 
     mutating func put(_ part: Part, _ key: Key) {
-      if size > PostgresPartCache.limit / 2 {
+      if size > PartCache.limit / 2 {
         (old, young, size) = (young, [:], 0)
       }
       size += part.bytes.count + 200
@@ -47,10 +46,12 @@ final class PostgresPartCache: Sendable {
 
   private let contents = Locked(Contents())
 
+  package init() {}
+
   /// The part after the ack of a zone; nil if it is not in the cache.
   ///
   /// - Parameter count: the maximum number of changes.
-  subscript(zone: ZoneProgress, count: Int64, epoch: String) -> Part? {
+  package subscript(zone: ZoneProgress, count: Int64, epoch: String) -> Part? {
     let key = Key(zone: TextKey(zone.zone), after: zone.ack.seq, count: count)
     let state = State(epoch: epoch, seq: zone.seq, purged: zone.purged)
     return contents.withLock { contents in
@@ -62,7 +63,7 @@ final class PostgresPartCache: Sendable {
   }
 
   /// Adds a part.
-  func put(
+  package func put(
     _ bytes: [UInt8], _ written: WrittenChanges, of zone: ZoneProgress, _ count: Int64, _ epoch: String
   ) {
     if bytes.count > Self.limit / 16 { return }
@@ -70,4 +71,6 @@ final class PostgresPartCache: Sendable {
     let state = State(epoch: epoch, seq: zone.seq, purged: zone.purged)
     contents.withLock { $0.put(Part(bytes: bytes, written: written, state: state), key) }
   }
+  /// Removes all parts.
+  package func removeAll() { contents.withLock { $0 = Contents() } }
 }
