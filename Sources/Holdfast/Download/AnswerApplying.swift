@@ -58,7 +58,7 @@ struct AnswerApplying {
     var usedPages: [String] = []
     try database.transaction(.immediate) {
       let state = try checkIdentity()
-      try sealing.seal(isStrict: false)
+      try sealing.sealForeign()
       let hasOtherSchema = try database.serverSchema.keep(answer)
       try database.whileApplying {
         // What the server decided of this device's change sets and recovered records. Confirmed change sets leave the outbox.
@@ -165,7 +165,7 @@ struct AnswerApplying {
 
   /// Sends again what the server did not know of a newer app, now that it has another schema.
   private func resendUnknown(_ applied: inout Applied) throws {
-    if try unknownResending.run(sealing: { try sealing.seal(isStrict: false) }) { applied.hasMore = true }
+    if try unknownResending.run(sealing: { try sealing.sealForeign() }) { applied.hasMore = true }
   }
 
   private func advanceClock() throws {

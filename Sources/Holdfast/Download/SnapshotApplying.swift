@@ -49,7 +49,7 @@ struct SnapshotApplying {
         return nil
       case .none, .replaced, .filled: break
       }
-      try sealing.seal(isStrict: false)
+      try sealing.sealForeign()
       var count = 0
       try database.whileApplying {
         var session = ApplySession(hasEdits: try database.edits.hasAny())

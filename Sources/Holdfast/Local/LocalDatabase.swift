@@ -17,6 +17,8 @@ package final class LocalDatabase {
   let sql: [TableStatements]
   /// The same: the columns' policies.
   let policies: [TextMap<MergePolicy>]
+  /// How records with the same unique values are found.
+  private(set) lazy var clashes = UniqueValues.searches(in: schema)
   let edits: EditTable
   /// What the server says of its schema.
   let serverSchema: ServerSchema

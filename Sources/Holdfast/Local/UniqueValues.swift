@@ -17,8 +17,16 @@ struct UniqueValues {
     let columns: [String]
   }
 
+  /// How clashes of one group of columns are found.
+  struct Search {
+    let table: Int
+    let columns: [String]
+    let sql: String
+  }
+
   /// Runs `body` without the triggers' word on unique values; the caller looks for clashes afterwards.
   func deferring<T>(_ body: () throws -> T) throws -> T {
+    if database.clashes.isEmpty { return try body() }
     let before = try connection.value("SELECT applying FROM holdfast_local") ?? .integer(0)
     try connection.run("UPDATE holdfast_local SET applying = ?", [.integer(DeviceTables.deferring)])
     let result = try body()
@@ -28,12 +36,10 @@ struct UniqueValues {
 
   /// Two records with one unique value, of which an edit that is in no change set yet wrote one; nil when there are none.
   func clash() throws -> Clash? {
-    for (index, table) in schema.tables.enumerated() {
-      for group in table.unique {
-        let row = try connection.row(Self.clashes(of: group, in: table))
-        if let id = row?[0].text, let other = row?[1].text {
-          return Clash(table: index, id: id, other: other, columns: group)
-        }
+    for search in database.clashes {
+      let row = try connection.row(search.sql)
+      if let id = row?[0].text, let other = row?[1].text {
+        return Clash(table: search.table, id: id, other: other, columns: search.columns)
       }
     }
     return nil
@@ -46,6 +52,13 @@ struct UniqueValues {
       .uniqueTaken,
       "The record \(clash.other) of \(schema.tables[clash.table].name) has this \(clash.columns.joined(separator: ", ")) already. Choose another value, or change both in one transaction."
     )
+  }
+
+  /// The searches for clashes that a schema needs: one for each group of unique columns.
+  static func searches(in schema: SyncSchema) -> [Search] {
+    schema.tables.enumerated().flatMap { index, table in
+      table.unique.map { Search(table: index, columns: $0, sql: clashes(of: $0, in: table)) }
+    }
   }
 
   private static func clashes(of group: [String], in table: TableSchema) -> String {

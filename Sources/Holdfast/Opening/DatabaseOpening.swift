@@ -130,7 +130,7 @@ package struct DatabaseOpening {
     // What a foreign writer left is told by the names of before, and by columns that may go.
     let before = LocalDatabase(database, before: old)
     try DeviceFormRepair(database: before).run()
-    try Sealing(database: before).seal(isStrict: false)
+    try Sealing(database: before).sealForeign()
     let triggers = try connection.rows(
       "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'holdfast\\_%' ESCAPE '\\'")
     try options.beforeSchemaChange?(connection)

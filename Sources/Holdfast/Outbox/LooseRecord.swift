@@ -12,4 +12,27 @@ struct LooseRecord {
   var rev: Int64 = 0
   /// The columns updated, with the rev they were based on, and the base of their first edit here.
   var updates: [(column: Int, rev: Int64, base: Value)] = []
+  /// All of them.
+  private(set) var edits: [Edit] = []
+
+  /// Adds the next edit.
+  ///
+  /// - Parameter column: its column; nil for the record as a whole, and for one that the schema does not have.
+  mutating func add(_ edit: Edit, _ column: Int?) {
+    edits.append(edit)
+    at = edit.at
+    switch edit.kind {
+    case .create: lives.append(.create)
+    case .delete:
+      if edit.column.isEmpty {
+        lives.append(.delete)
+        rev = edit.rev
+      }
+    case .covered: return
+    case .update, .hidden, .detached:
+      if let column, !updates.contains(where: { $0.column == column }) {
+        updates.append((column, edit.rev, Value(edit.base)))
+      }
+    }
+  }
 }

@@ -17,24 +17,23 @@ struct Sealing {
   private static let foreignSetSize = 1 << 20
   private static let foreignSetOperations: Int64 = 1000
 
-  /// Makes a change set of all edits that are in none yet; must run in the transaction that saw them.
+  /// Makes one change set of the edits of the library's own transaction; must run in it.
   ///
-  /// - Parameter isStrict: whether values that the schema forbids, and too many edits, throw, as for the library's own
-  ///   transactions. Else they come from a foreign writer, and many edits become several change sets. A record with a forbidden value is a set
-  ///   of its own, which the server refuses by name; one that can't be sent goes to quarantine.
+  /// - Parameter loose: all edits that are in no change set yet.
+  /// - Throws: `Problem` for a value that the schema forbids; `StoreError.changeSetTooLarge`.
+  func sealOwn(_ loose: [LooseRecord]) throws {
+    _ = try sealing(loose) { try sealOwn(loose, &$0) }
+  }
+
+  /// Makes change sets of the edits that foreign writers have left; must run in the transaction that saw them. Many edits become several sets. A
+  /// record with a value that the schema forbids is a set of its own, which the server refuses by name; one that can't be sent goes to quarantine.
+  ///
   /// - Returns: whether there was anything to seal.
-  /// - Throws: `Problem` for a forbidden value; `StoreError.changeSetTooLarge`.
   @discardableResult
-  func seal(isStrict: Bool) throws -> Bool {
+  func sealForeign() throws -> Bool {
     var loose = try looseRecords()
-    if loose.isEmpty { return false }
-    // Without WHERE, SQLite writes the root of a table that is empty, too: three pages of each transaction.
-    try connection.run("DELETE FROM holdfast_replaced WHERE true")
-    try connection.run("DELETE FROM holdfast_cascaded WHERE true")
-    let before = try database.state()
-    var state = before
     var unsendable: [(body: [UInt8], problem: Problem)] = []
-    if !isStrict {
+    let hasSealed = try sealing(loose) { state in
       Trace.took(.looseSealed)
       unsendable = try unsendableRecords.take(from: &loose, clock: &state.clock)
       var others: [LooseRecord] = []
@@ -45,9 +44,21 @@ struct Sealing {
           others.append(record)
         }
       }
-      loose = others
+      try sealForeign(others, &state)
     }
-    try isStrict ? sealOwn(loose, &state) : sealForeign(loose, &state)
+    try unsendableRecords.quarantine(unsendable)
+    return hasSealed
+  }
+
+  /// Seals loose edits by `body`, and leaves none.
+  private func sealing(_ loose: [LooseRecord], _ body: (inout DeviceState) throws -> Void) throws -> Bool {
+    if loose.isEmpty { return false }
+    // Without WHERE, SQLite writes the root of a table that is empty, too: three pages of each transaction.
+    try connection.run("DELETE FROM holdfast_replaced WHERE true")
+    try connection.run("DELETE FROM holdfast_cascaded WHERE true")
+    let before = try database.state()
+    var state = before
+    try body(&state)
     // Of records that were created and deleted again, and of tables that are unknown here.
     try connection.run("DELETE FROM holdfast_edits WHERE change_set IS NULL")
     if state.clock != before.clock {
@@ -55,7 +66,6 @@ struct Sealing {
         "UPDATE holdfast_local SET next_number = ?, chain = ?, clock = ?",
         [.integer(state.nextNumber), .text(state.chain.text), .integer(state.clock.rawValue)])
     }
-    try unsendableRecords.quarantine(unsendable)
     return state.nextNumber > before.nextNumber
   }
 
@@ -105,12 +115,13 @@ struct Sealing {
     state.chain = chain
   }
 
-  private func looseRecords() throws -> [LooseRecord] {
+  /// The edits that are in no change set yet, by record.
+  func looseRecords() throws -> [LooseRecord] {
     var records: [LooseRecord] = []
     // By bytes: texts that are equal to Unicode may be the ids of two records.
     var places: [[UInt8]: Int] = [:]
     let row = try connection.statement(
-      "SELECT record_table, id, kind, column_name, base, rev, at FROM holdfast_edits WHERE change_set IS NULL ORDER BY n"
+      "SELECT record_table, id, kind, column_name, base, rev, at, n FROM holdfast_edits WHERE change_set IS NULL ORDER BY n"
     )
     defer { row.reset() }
     while try row.step() {
@@ -124,23 +135,10 @@ struct Sealing {
         places[key] = place
         records.append(LooseRecord(table: table, id: row.text(1), at: row.integer(6)))
       }
-      records[place].at = row.integer(6)
-      let column = row.text(3)
-      switch row.text(2) {
-      case "create": records[place].lives.append(.create)
-      case "delete":
-        if column.isEmpty {
-          records[place].lives.append(.delete)
-          records[place].rev = row.integer(5)
-        }
-      case "covered": continue
-      default:
-        if let index = schema.tables[table].index(of: column),
-          !records[place].updates.contains(where: { $0.column == index })
-        {
-          records[place].updates.append((index, row.integer(5), row.columnValue(4)))
-        }
-      }
+      let edit = Edit(
+        n: row.integer(7), changeSet: nil, kind: Edit.Kind(rawValue: row.text(2)) ?? .update,
+        column: row.text(3), base: row.value(4), rev: row.integer(5), at: row.integer(6))
+      records[place].add(edit, schema.tables[table].index(of: edit.column))
     }
     return records
   }

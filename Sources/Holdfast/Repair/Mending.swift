@@ -47,7 +47,7 @@ struct Mending {
   private func mendDevice() throws -> Bool {
     let numbers = [
       ("clock", 0), ("session", 0), ("last_server_clock", 0), ("resend", 0), ("confirmed", 0),
-      ("next_number", 1),
+      ("next_number", 1), ("last_undo", 0),
     ]
     .map { name, least in
       "UPDATE holdfast_local SET \(name) = \(least) WHERE typeof(\(name)) <> 'integer' OR \(name) < \(least)"
@@ -64,6 +64,11 @@ struct Mending {
       numbers + texts + names + [
         "UPDATE holdfast_local SET confirmed = 0 WHERE confirmed >= \(limit)",
         "UPDATE holdfast_local SET next_number = 1 WHERE next_number >= \(limit)",
+        "UPDATE holdfast_local SET last_undo = 0 WHERE last_undo >= \(limit)",
+        """
+        DELETE FROM holdfast_undo WHERE n NOT BETWEEN 1 AND \(limit) OR typeof(size) <> 'integer' OR typeof(total) <> 'integer'
+        OR size NOT BETWEEN 0 AND \(limit) OR total NOT BETWEEN 0 AND \(limit)
+        """,
       ])
   }
 

@@ -21,7 +21,7 @@ package struct RequestPreparation {
   ///   - app: what the server is told of the app; nil for nothing.
   package func prepare(changeSetLimit: Int, app: String? = nil) throws -> PreparedRequest? {
     if try database.count("SELECT EXISTS (SELECT 1 FROM holdfast_edits WHERE change_set IS NULL)") == 1 {
-      try database.transaction(.immediate) { _ = try sealing.seal(isStrict: false) }
+      try database.transaction(.immediate) { _ = try sealing.sealForeign() }
     }
     return try database.transaction(.deferred) { () -> PreparedRequest? in
       let state = try database.state()

@@ -31,7 +31,7 @@ struct UnacceptableRequest {
         let row = try connection.row("SELECT first, body, chain FROM holdfast_outbox ORDER BY first LIMIT 1"),
         let first = row[0].integer, let body = row[1].blob, row[2].text == request.oldest
       else { return false }
-      try sealing.seal(isStrict: false)
+      try sealing.sealForeign()
       try database.whileApplying {
         let taken = try rebase.rollBack([first])
         var lacking = try quarantine.lackingRecords()

@@ -33,7 +33,7 @@ package struct SessionStart {
       if state.device != nil, let user = state.user, user != session.user.id {
         throw SessionRequests.otherUser(state.name ?? user)
       }
-      try sealing.seal(isStrict: false)
+      try sealing.sealForeign()
       let hasForeignSeed = state.user != nil && state.user != session.user.id
       if hasForeignSeed, let user = state.user { try leave(seedOf: user) }
       try connection.run(

@@ -16,7 +16,7 @@ package struct SignOut {
   /// Removes the token, and with `removingData` all records and what belongs to the user.
   package func run(removingData: Bool, discardingUnsent: Bool) throws {
     try database.transaction(.immediate) {
-      try sealing.seal(isStrict: false)
+      try sealing.sealForeign()
       database.token.remove(device: try database.state().device)
       try connection.run("UPDATE holdfast_local SET token = NULL")
       guard removingData else { return }

@@ -9,14 +9,15 @@ package struct AppTransaction {
     let sealing = Sealing(database: database)
     return try database.transaction(.immediate) {
       // What a foreign writer left is a change set of its own.
-      try sealing.seal(isStrict: false)
+      try sealing.sealForeign()
       let result = try database.uniqueValues.deferring {
         try body(Database(local: database, environment: environment))
       }
       try database.uniqueValues.check()
       try database.checkOwnObjects()
-      _ = try UndoHistory(database: database).keep()
-      try sealing.seal(isStrict: true)
+      let loose = try sealing.looseRecords()
+      _ = try UndoHistory(database: database).keep(loose)
+      try sealing.sealOwn(loose)
       return result
     }
   }

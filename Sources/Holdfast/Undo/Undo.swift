@@ -15,13 +15,14 @@ package struct Undo {
   @discardableResult
   package func run(_ number: Int64?) throws -> UndoResult {
     try database.transaction(.immediate) {
-      try sealing.seal(isStrict: false)
+      try sealing.sealForeign()
       guard let number = try number ?? undoHistory.last(), let changes = try undoHistory.records(number)
       else {
         throw StoreError(.nothingToUndo, "There is nothing on this device that could be undone.")
       }
       let undoing = try undoTogether(changes, number)
-      let kept = try undoHistory.keep()
+      let loose = try sealing.looseRecords()
+      let kept = try undoHistory.keep(loose)
       if let kept {
         try connection.run(
           "UPDATE holdfast_undo SET undoes = ? WHERE n = ?", [.integer(number), .integer(kept)])
@@ -29,7 +30,7 @@ package struct Undo {
         // Else the next undo would mean it again.
         try connection.run("UPDATE holdfast_undo SET undoes = 0 WHERE n = ?", [.integer(number)])
       }
-      try sealing.seal(isStrict: true)
+      try sealing.sealOwn(loose)
       return undoing.result
     }
   }

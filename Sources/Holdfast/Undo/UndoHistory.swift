@@ -16,27 +16,19 @@ struct UndoHistory {
   /// A transaction of more bytes is not kept.
   static let transactionSize = 1 << 20
 
-  /// Keeps what the edits that are in no change set yet have made. Before they are sealed.
+  /// Keeps what loose edits have made. Before they are sealed.
   ///
   /// - Returns: its number; nil when there was nothing, or too much, to keep.
-  func keep() throws -> Int64? {
-    let rows = try connection.rows(
-      "SELECT record_table, id, max(at) FROM holdfast_edits WHERE change_set IS NULL GROUP BY record_table, id ORDER BY min(n)"
-    )
+  func keep(_ loose: [LooseRecord]) throws -> Int64? {
     var writer = JSONWriter(capacity: 512)
     writer.beginArray()
     var isEmpty = true
-    for row in rows {
-      // A choice between two edits is for good.
-      guard let table = schema.index(of: row[0].text ?? ""), let id = row[1].text,
-        schema.tables[table].zone != .server
-      else { continue }
-      let edits = try database.edits.of(table, id).filter { $0.changeSet == nil }
-      let after = try database.row(table, id).map { rebase.state(table, $0) }
-      let before = RecordHistory(edits, current: after).base
-      guard let change = UndoneRecord(schema.tables[table].name, id, from: before, to: after) else {
-        continue
-      }
+    // A choice between two edits is for good.
+    for record in loose where schema.tables[record.table].zone != .server {
+      let after = try database.row(record.table, record.id).map { rebase.state(record.table, $0) }
+      let before = RecordHistory(record.edits, current: after).base
+      let name = schema.tables[record.table].name
+      guard let change = UndoneRecord(name, record.id, from: before, to: after) else { continue }
       change.json.write(to: &writer)
       isEmpty = false
       if writer.count > Self.transactionSize { return nil }
@@ -44,25 +36,35 @@ struct UndoHistory {
     if isEmpty { return nil }
     writer.endArray()
     let bytes = writer.bytes
+    // A number is never given twice, as an app may hold it when its transaction is gone from here.
     try connection.run(
-      "INSERT INTO holdfast_undo (change_set, at, size, changes) VALUES (?, ?, ?, ?)",
+      """
+      INSERT INTO holdfast_undo (n, change_set, at, size, total, changes)
+      SELECT 1 + max(last_undo, coalesce((SELECT max(n) FROM holdfast_undo), 0)), next_number, ?1, ?2,
+      ?2 + coalesce((SELECT total FROM holdfast_undo ORDER BY n DESC LIMIT 1), 0), ?3 FROM holdfast_local
+      """,
       [
-        .integer(try database.state().nextNumber), rows.last?[2] ?? .integer(0), .integer(Int64(bytes.count)),
+        .integer(loose.map(\.at).max() ?? 0), .integer(Int64(bytes.count)),
         .text(String(decoding: bytes, as: UTF8.self)),
       ])
     let number = connection.lastInsertRowID
+    try connection.run("UPDATE holdfast_local SET last_undo = ?", [.integer(number)])
     try trim()
     return number
   }
 
-  /// Removes the oldest transactions until no more are kept than may be.
+  /// Removes the oldest transactions until no more are kept than may be. `total` is the size of a row and of all that came before it.
   private func trim() throws {
-    let kept = try connection.row("SELECT count(*), coalesce(sum(size), 0) FROM holdfast_undo", [])
-    var (count, size) = (kept?[0].integer ?? 0, kept?[1].integer ?? 0)
-    while count > Self.limit || size > Self.size {
-      let oldest = "DELETE FROM holdfast_undo WHERE n = (SELECT min(n) FROM holdfast_undo) RETURNING size"
-      guard let removed = try connection.value(oldest)?.integer else { return }
-      (count, size) = (count - 1, size - removed)
+    let last = try connection.value("SELECT total FROM holdfast_undo ORDER BY n DESC LIMIT 1")?.integer ?? 0
+    while true {
+      let kept = try connection.row(
+        """
+        SELECT (SELECT count(*) FROM holdfast_undo), (SELECT total - size FROM holdfast_undo ORDER BY n LIMIT 1)
+        """, [])
+      guard let count = kept?[0].integer, let before = kept?[1].integer,
+        count > Self.limit || last - before > Self.size
+      else { return }
+      try connection.run("DELETE FROM holdfast_undo WHERE n = (SELECT min(n) FROM holdfast_undo)")
     }
   }
 

@@ -4,6 +4,7 @@ public struct TextKey: Hashable, Comparable, Sendable {
   public let text: String
 
   /// Creates the key of a text.
+  @inlinable
   public init(_ text: String) { self.text = text }
 
   /// Whether both have the same bytes.

@@ -1,7 +1,8 @@
 /// A dictionary whose text keys are compared by bytes. It has the interface of `[String: Value]`, which compares keys by canonical
 /// equivalence. Its initializers do not trap on duplicate keys: the last value wins.
 public struct TextMap<Value> {
-  private var pairs: [TextKey: Value]
+  @usableFromInline
+  var pairs: [TextKey: Value]
 
   private init(values: [TextKey: Value]) { pairs = values }
 
@@ -9,9 +10,12 @@ public struct TextMap<Value> {
   public init() { pairs = [:] }
 
   /// Creates a dictionary of pairs. The last value of a duplicate key wins.
+  @inlinable
   public init(_ pairs: some Sequence<(String, Value)>) { self.init(pairs) { $1 } }
 
-  /// Creates a dictionary of pairs. `combine` merges the values of duplicate keys.
+  /// Creates a dictionary of pairs. `combine` merges the values of duplicate keys. Inlinable, as making one without knowing the types of
+  /// the pairs takes several times as long.
+  @inlinable
   public init(
     _ pairs: some Sequence<(String, Value)>, uniquingKeysWith combine: (Value, Value) throws -> Value
   ) rethrows {

@@ -32,11 +32,12 @@ package struct DeviceTables {
       server_schema TEXT NOT NULL DEFAULT '',
       renamed TEXT NOT NULL DEFAULT '',
       last_server_clock INTEGER NOT NULL DEFAULT 0,
-      proof TEXT NOT NULL DEFAULT ''
+      proof TEXT NOT NULL DEFAULT '',
+      last_undo INTEGER NOT NULL DEFAULT 0
     );
     CREATE TABLE holdfast_push_token (one INTEGER PRIMARY KEY CHECK (one = 1), kind TEXT NOT NULL, token TEXT);
     CREATE TABLE holdfast_edits (
-      n INTEGER PRIMARY KEY AUTOINCREMENT,
+      n INTEGER PRIMARY KEY,
       change_set INTEGER,
       record_table TEXT NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL, column_name TEXT NOT NULL,
       base, rev INTEGER NOT NULL, at INTEGER NOT NULL
@@ -63,8 +64,9 @@ package struct DeviceTables {
     );
     CREATE INDEX holdfast_pages_of_zone ON holdfast_pages (zone, n);
     CREATE TABLE holdfast_undo (
-      n INTEGER PRIMARY KEY AUTOINCREMENT,
-      change_set INTEGER, at INTEGER NOT NULL, undoes INTEGER, size INTEGER NOT NULL, changes TEXT NOT NULL
+      n INTEGER PRIMARY KEY,
+      change_set INTEGER, at INTEGER NOT NULL, undoes INTEGER, size INTEGER NOT NULL, total INTEGER NOT NULL,
+      changes TEXT NOT NULL
     );
     \(returning)
     \(inside)
