@@ -39,6 +39,24 @@ struct UndoTests {
     #expect(try await Self.item(fixture)?.title == "Milk")
   }
 
+  @Test("JSON that was written with space around it goes back, too")
+  func json() async throws {
+    let notes = TableSchema("notes", zone: .root, columns: [ColumnSchema("data", .json)])
+    let fixture = try Fixture(schema: SyncSchema(name: "test", tables: [notes]))
+    try await fixture.store.write { db in
+      try db.execute("INSERT INTO notes (id, data) VALUES (?, '[1]')", [.text(db.newID())])
+    }
+    for padded in [" [2] ", " null"] {
+      try await fixture.store.write { try $0.execute("UPDATE notes SET data = ?", [.text(padded)]) }
+      let undone = try await fixture.store.undo()
+      #expect(undone.left.isEmpty)
+      let data = try await fixture.store.writer.perform {
+        try $0.connection.value("SELECT data FROM notes")?.text
+      }
+      #expect(data == "[1]")
+    }
+  }
+
   @Test("undo after undo goes further back, and ends")
   func stack() async throws {
     let fixture = try await Self.downloaded()

@@ -20,9 +20,15 @@ struct Sealing {
   /// Makes one change set of the edits of the library's own transaction; must run in it.
   ///
   /// - Parameter loose: all edits that are in no change set yet.
+  /// - Returns: the number of its first operation.
   /// - Throws: `Problem` for a value that the schema forbids; `StoreError.changeSetTooLarge`.
-  func sealOwn(_ loose: [LooseRecord]) throws {
-    _ = try sealing(loose) { try sealOwn(loose, &$0) }
+  func sealOwn(_ loose: [LooseRecord]) throws -> Int64 {
+    var first: Int64 = 0
+    _ = try sealing(loose) { state in
+      first = state.nextNumber
+      try sealOwn(loose, &state)
+    }
+    return first
   }
 
   /// Makes change sets of the edits that foreign writers have left; must run in the transaction that saw them. Many edits become several sets. A

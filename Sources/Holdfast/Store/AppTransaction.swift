@@ -16,8 +16,7 @@ package struct AppTransaction {
       try database.uniqueValues.check()
       try database.checkOwnObjects()
       let loose = try sealing.looseRecords()
-      _ = try UndoHistory(database: database).keep(loose)
-      try sealing.sealOwn(loose)
+      _ = try UndoHistory(database: database).keep(loose, of: sealing.sealOwn(loose))
       return result
     }
   }

@@ -22,7 +22,7 @@ package struct Undo {
       }
       let undoing = try undoTogether(changes, number)
       let loose = try sealing.looseRecords()
-      let kept = try undoHistory.keep(loose)
+      let kept = try undoHistory.keep(loose, of: sealing.sealOwn(loose))
       if let kept {
         try connection.run(
           "UPDATE holdfast_undo SET undoes = ? WHERE n = ?", [.integer(number), .integer(kept)])
@@ -30,7 +30,6 @@ package struct Undo {
         // Else the next undo would mean it again.
         try connection.run("UPDATE holdfast_undo SET undoes = 0 WHERE n = ?", [.integer(number)])
       }
-      try sealing.sealOwn(loose)
       return undoing.result
     }
   }

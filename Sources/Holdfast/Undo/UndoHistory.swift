@@ -16,15 +16,18 @@ struct UndoHistory {
   /// A transaction of more bytes is not kept.
   static let transactionSize = 1 << 20
 
-  /// Keeps what loose edits have made. Before they are sealed.
+  /// Keeps what a transaction has made. After it was sealed, which may bring values into another form.
   ///
-  /// - Returns: its number; nil when there was nothing, or too much, to keep.
-  func keep(_ loose: [LooseRecord]) throws -> Int64? {
+  /// - Parameters:
+  ///   - records: with the edits of the transaction.
+  ///   - changeSet: the number of its first operation.
+  /// - Returns: its number here; nil when there was nothing, or too much, to keep.
+  func keep(_ records: [LooseRecord], of changeSet: Int64) throws -> Int64? {
     var writer = JSONWriter(capacity: 512)
     writer.beginArray()
     var isEmpty = true
     // A choice between two edits is for good.
-    for record in loose where schema.tables[record.table].zone != .server {
+    for record in records where schema.tables[record.table].zone != .server {
       let after = try database.row(record.table, record.id).map { rebase.state(record.table, $0) }
       let before = RecordHistory(record.edits, current: after).base
       let name = schema.tables[record.table].name
@@ -40,11 +43,11 @@ struct UndoHistory {
     try connection.run(
       """
       INSERT INTO holdfast_undo (n, change_set, at, size, total, changes)
-      SELECT 1 + max(last_undo, coalesce((SELECT max(n) FROM holdfast_undo), 0)), next_number, ?1, ?2,
-      ?2 + coalesce((SELECT total FROM holdfast_undo ORDER BY n DESC LIMIT 1), 0), ?3 FROM holdfast_local
+      SELECT 1 + max(last_undo, coalesce((SELECT max(n) FROM holdfast_undo), 0)), ?1, ?2, ?3,
+      ?3 + coalesce((SELECT total FROM holdfast_undo ORDER BY n DESC LIMIT 1), 0), ?4 FROM holdfast_local
       """,
       [
-        .integer(loose.map(\.at).max() ?? 0), .integer(Int64(bytes.count)),
+        .integer(changeSet), .integer(records.map(\.at).max() ?? 0), .integer(Int64(bytes.count)),
         .text(String(decoding: bytes, as: UTF8.self)),
       ])
     let number = connection.lastInsertRowID
