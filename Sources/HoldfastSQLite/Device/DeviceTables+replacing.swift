@@ -13,7 +13,8 @@ extension DeviceTables {
   func replaceTriggers(_ table: TableSchema) -> String {
     let name = "'\(table.name)'"
     let isHere = "EXISTS (SELECT 1 FROM \"\(table.name)\" WHERE \"id\" = NEW.\"id\")"
-    let clear = "DELETE FROM holdfast_replaced"
+    // What an INSERT OR IGNORE of before has passed over. Only of this record: triggers of the app may insert others meanwhile.
+    let clear = "DELETE FROM holdfast_replaced WHERE record_table = \(name) AND id = NEW.\"id\""
     let aside = """
       INSERT INTO holdfast_replaced (record_table, id, column_name, base, rev) SELECT \(name), here."id", names.column1, \
       \(Self.value(of: table, "here")), here."rev" FROM "\(table.name)" AS here CROSS JOIN \(Self.names(of: table)) AS names \
@@ -36,9 +37,7 @@ extension DeviceTables {
        AND NEW."zone" IS NOT NULL AND EXISTS (SELECT 1 \(before) AND column_name = '' AND base IS NOT NEW."zone")
       """
     return trigger(
-      "replaced_none", "BEFORE INSERT", on: table,
-      " AND EXISTS (SELECT 1 FROM holdfast_replaced) AND NOT \(isHere)", [clear])
-      + trigger("replaced_some", "BEFORE INSERT", on: table, " AND \(isHere)", [clear, aside])
+      "aside", "BEFORE INSERT", on: table, " AND (\(isHere) OR \(isReplaced(table)))", [clear, aside])
       + trigger("replaced", "AFTER INSERT", on: table, " AND \(isReplaced(table))", [updates, kept])
       + (table.zone == .explicit
         ? trigger(

@@ -95,8 +95,9 @@ package struct DeviceTables {
   /// The rows that an INSERT may replace, and the records that a cascade in a cycle deletes. Both tables are empty between transactions.
   private static let inside = """
     CREATE TABLE holdfast_replaced (
-      record_table TEXT NOT NULL, id TEXT NOT NULL, column_name TEXT NOT NULL, base, rev INTEGER NOT NULL
-    );
+      record_table TEXT NOT NULL, id TEXT NOT NULL, column_name TEXT NOT NULL, base, rev INTEGER NOT NULL,
+      PRIMARY KEY (record_table, id, column_name)
+    ) WITHOUT ROWID;
     CREATE TABLE holdfast_cascaded (
       root TEXT NOT NULL, record_table TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (root, record_table, id)
     ) WITHOUT ROWID;
@@ -179,14 +180,18 @@ package struct DeviceTables {
   }
 
   private func updateTrigger(_ table: TableSchema, _ name: String) -> String {
-    let known = """
+    // A trigger of the app may update a row that is being replaced, before what was there is put down as its base.
+    let update = """
+      INSERT INTO holdfast_edits (record_table, id, kind, column_name, base, rev, at) \
+      SELECT '\(table.name)', NEW."id", 'update', '\(name)', CASE WHEN before.id IS NULL THEN OLD."\(name)" ELSE before.base END, \
       coalesce((SELECT rev FROM holdfast_edits WHERE record_table = '\(table.name)' AND id = NEW."id" \
-      AND column_name = '\(name)' ORDER BY n DESC LIMIT 1), NEW."rev")
+      AND column_name = '\(name)' ORDER BY n DESC LIMIT 1), before.rev, NEW."rev"), \(Self.now) \
+      FROM (SELECT 1) LEFT JOIN holdfast_replaced AS before ON before.record_table = '\(table.name)' \
+      AND before.id = NEW."id" AND before.column_name = '\(name)' AND (before.rev IS NOT NEW."rev" OR NEW."zone" IS NULL)
       """
     return trigger(
       "update_\(name)", "AFTER UPDATE OF \"\(name)\"", on: table,
-      " AND NEW.\"\(name)\" IS NOT OLD.\"\(name)\"",
-      [edits("('\(table.name)', NEW.\"id\", 'update', '\(name)', OLD.\"\(name)\", \(known), \(Self.now))")])
+      " AND NEW.\"\(name)\" IS NOT OLD.\"\(name)\"", [update])
   }
 
   /// The permitted writes to `conflicts`: resolving a conflict, once.
