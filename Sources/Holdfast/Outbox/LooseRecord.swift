@@ -15,6 +15,14 @@ struct LooseRecord {
   /// All of them.
   private(set) var edits: [Edit] = []
 
+  /// Whether the record was there before, and is there again.
+  var isRecreated: Bool { lives.first == .delete && lives.last == .create }
+
+  /// The number of the edit that deleted it; nil when it is there.
+  var deletion: Int64? {
+    lives.last == .delete ? edits.last { $0.kind == .delete && $0.column.isEmpty }?.n : nil
+  }
+
   /// Adds the next edit.
   ///
   /// - Parameter column: its column; nil for the record as a whole, and for one that the schema does not have.

@@ -7,6 +7,7 @@ struct Sealing {
 
   private var connection: SQLiteConnection { database.connection }
   private var schema: SyncSchema { database.schema }
+  private var recreatedRecords: RecreatedRecords { RecreatedRecords(database: database) }
   private var recordSealing: RecordSealing { RecordSealing(database: database) }
   private var sendable: SendableValues { SendableValues(database: database) }
   private var unsendableRecords: UnsendableRecords { UnsendableRecords(database: database) }
@@ -24,9 +25,9 @@ struct Sealing {
   /// - Throws: `Problem` for a value that the schema forbids; `StoreError.changeSetTooLarge`.
   func sealOwn(_ loose: [LooseRecord]) throws -> Int64 {
     var first: Int64 = 0
-    _ = try sealing(loose) { state in
+    _ = try sealing(loose) { ordered, state in
       first = state.nextNumber
-      try sealOwn(loose, &state)
+      try sealOwn(ordered, &state)
     }
     return first
   }
@@ -37,10 +38,11 @@ struct Sealing {
   /// - Returns: whether there was anything to seal.
   @discardableResult
   func sealForeign() throws -> Bool {
-    var loose = try looseRecords()
+    try clearInside()
     var unsendable: [(body: [UInt8], problem: Problem)] = []
-    let hasSealed = try sealing(loose) { state in
+    let hasSealed = try sealing(looseRecords()) { ordered, state in
       Trace.took(.looseSealed)
+      var loose = ordered
       unsendable = try unsendableRecords.take(from: &loose, clock: &state.clock)
       var others: [LooseRecord] = []
       for record in loose {
@@ -56,15 +58,15 @@ struct Sealing {
     return hasSealed
   }
 
-  /// Seals loose edits by `body`, and leaves none.
-  private func sealing(_ loose: [LooseRecord], _ body: (inout DeviceState) throws -> Void) throws -> Bool {
+  /// Seals loose edits by `body`, which gets them in the order of their operations, and leaves none.
+  private func sealing(
+    _ loose: [LooseRecord], _ body: (_ ordered: [LooseRecord], inout DeviceState) throws -> Void
+  ) throws -> Bool {
     if loose.isEmpty { return false }
-    // Without WHERE, SQLite writes the root of a table that is empty, too: three pages of each transaction.
-    try connection.run("DELETE FROM holdfast_replaced WHERE true")
-    try connection.run("DELETE FROM holdfast_cascaded WHERE true")
+    try clearInside()
     let before = try database.state()
     var state = before
-    try body(&state)
+    try body(try inOrder(loose), &state)
     // Of records that were created and deleted again, and of tables that are unknown here.
     try connection.run("DELETE FROM holdfast_edits WHERE change_set IS NULL")
     if state.clock != before.clock {
@@ -73,6 +75,21 @@ struct Sealing {
         [.integer(state.nextNumber), .text(state.chain.text), .integer(state.clock.rawValue)])
     }
     return state.nextNumber > before.nextNumber
+  }
+
+  /// Empties the tables in which triggers keep what they need during a statement.
+  private func clearInside() throws {
+    // Without WHERE, SQLite writes the root of a table that is empty, too: three pages of each transaction.
+    try connection.run("DELETE FROM holdfast_replaced WHERE true")
+    try connection.run("DELETE FROM holdfast_cascaded WHERE true")
+  }
+
+  /// The order in which the server comes to what is here, whatever came first here. A deletion takes along what refers to the record at
+  /// that moment, so all deletions come last, in their order: what was moved away stays.
+  private func inOrder(_ loose: [LooseRecord]) throws -> [LooseRecord] {
+    let live = try loose.filter { $0.deletion == nil }.compactMap { try recreatedRecords.asUpdate($0) }
+    let deleted = loose.filter { $0.deletion != nil }
+    return live + deleted.sorted { ($0.deletion ?? 0) < ($1.deletion ?? 0) }
   }
 
   private func sealOwn(_ loose: [LooseRecord], _ state: inout DeviceState) throws {
