@@ -157,6 +157,39 @@ struct ImportTests {
     #expect(try await other.store.read { try $0.rows(query).rows } == rows)
   }
 
+  @Test("an import that updates leaves the order as people have it, and puts new records at the end (I3)")
+  func orderKept() async throws {
+    let device = try Fixture(
+      schema: SyncSchema(
+        name: "test",
+        tables: [
+          TableSchema(
+            "steps", zone: .user,
+            columns: [ColumnSchema("title", .text), ColumnSchema("position", .position, required: true)])
+        ]))
+    let file = try OtherFile([
+      "CREATE TABLE steps(id INTEGER PRIMARY KEY, title TEXT, position INTEGER)",
+      "INSERT INTO steps VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 3)",
+    ])
+    try await device.store.importRecords(from: file.path, namespace: "ann")
+    let repeated = try await device.store.importRecords(from: file.path, namespace: "ann", updating: true)
+    #expect(repeated.updated == 0)
+    try await device.store.write { db in
+      let last = try db.fetch(String.self, "SELECT position FROM steps WHERE title = 'c'").first
+      let place = try db.position(after: last, before: nil)
+      try db.execute("UPDATE steps SET position = ? WHERE title = 'a'", [.text(place)])
+    }
+    let connection = try SQLiteConnection(path: file.path)
+    try connection.execute("UPDATE steps SET title = 'B' WHERE id = 2; INSERT INTO steps VALUES (4, 'd', 0)")
+    let report = try await device.store.importRecords(from: file.path, namespace: "ann", updating: true)
+    #expect(report.updated == 1)
+    #expect(report.created == 1)
+    let titles = try await device.store.read {
+      try $0.fetch(String.self, "SELECT title FROM steps ORDER BY position, id")
+    }
+    #expect(titles == ["B", "c", "a", "d"])
+  }
+
   @Test("a view gives tables and columns other names; without an id it is refused")
   func views() async throws {
     let device = try Fixture()
