@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastSQLite
 import Testing
 
 @testable import Holdfast
@@ -55,6 +56,19 @@ struct NewerFormTests {
     #expect(try await newer.waitingOperations() == 1)
     let color = try await newer.read { try $0.rows("SELECT color FROM lists").rows.first?.first }
     #expect(color == .text("red"))
+  }
+
+  @Test("a form's version that another program has set back is put right at the next opening")
+  func versionSetBack() async throws {
+    let fixture = try Fixture()
+    let shell = try SQLiteConnection(path: fixture.path)
+    for version in [0, -1] {
+      try shell.execute("PRAGMA user_version = \(version)")
+      let store = try Store(path: fixture.path, schema: fixture.store.schema)
+      // A form that is another than at the opening is looked at again.
+      try shell.execute("CREATE TABLE other\(-version) (x)")
+      try await store.write { try $0.insert(List(id: $0.newID(), title: "Home")) }
+    }
   }
 
   @Test("what another process changes of the file, but for its schema, stops nobody")

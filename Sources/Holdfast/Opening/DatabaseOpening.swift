@@ -95,6 +95,10 @@ package struct DatabaseOpening {
       throw StoreError(
         .databaseIsNewer, "The file was made by a newer Holdfast (form \(version)). Update the app.")
     }
+    // Another program has set it: no older form exists.
+    if version < DeviceTables.formatVersion {
+      try connection.execute("PRAGMA user_version = \(DeviceTables.formatVersion)")
+    }
     if try connection.value("SELECT count(*) FROM holdfast_local")?.integer != 1 {
       throw StoreError(.databaseIsBroken, "The table holdfast_local has no row of its own.")
     }
