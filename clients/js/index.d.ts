@@ -26,7 +26,7 @@ export interface Transaction extends Reader {
   insert(table: string, values: { id?: string; zone?: string; [column: string]: Value | undefined }): string;
   /** @param base what the person saw before: texts, sets and counters that changed meanwhile are merged. */
   update(table: string, id: string, values: { [column: string]: Value }, base?: { [column: string]: Value }): void;
-  /** Deletes a record, and what is below it as its references say. */
+  /** Deletes a record, and what is below it as its references say. What refers to it with `restrict` at the end refuses the transaction. */
   delete(table: string, id: string): void;
   increment(table: string, id: string, column: string, amount?: number | bigint): void;
   /** Moves records within their list, or to that of another parent. */

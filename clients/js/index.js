@@ -8,5 +8,5 @@ export { MemoryStorage } from "./src/memory-storage.js";
 export { Schema } from "./src/schema.js";
 export { Store } from "./src/store.js";
 export { Tabs } from "./src/tabs.js";
-export { WriteError } from "./src/transaction.js";
+export { WriteError } from "./src/write-error.js";
 export { FetchTransport } from "./src/transport.js";

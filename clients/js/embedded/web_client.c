@@ -68,6 +68,9 @@ static const unsigned char src_requests_js[] = {
 static const unsigned char src_schema_js[] = {
 #embed "../src/schema.js"
 };
+static const unsigned char src_sealing_js[] = {
+#embed "../src/sealing.js"
+};
 static const unsigned char src_sessions_js[] = {
 #embed "../src/sessions.js"
 };
@@ -104,6 +107,9 @@ static const unsigned char src_undo_js[] = {
 static const unsigned char src_values_js[] = {
 #embed "../src/values.js"
 };
+static const unsigned char src_write_error_js[] = {
+#embed "../src/write-error.js"
+};
 static const unsigned char src_zones_js[] = {
 #embed "../src/zones.js"
 };
@@ -130,6 +136,7 @@ static const struct web_client_file files[] = {
   {"src/recovery.js", src_recovery_js, sizeof src_recovery_js},
   {"src/requests.js", src_requests_js, sizeof src_requests_js},
   {"src/schema.js", src_schema_js, sizeof src_schema_js},
+  {"src/sealing.js", src_sealing_js, sizeof src_sealing_js},
   {"src/sessions.js", src_sessions_js, sizeof src_sessions_js},
   {"src/state.js", src_state_js, sizeof src_state_js},
   {"src/store.js", src_store_js, sizeof src_store_js},
@@ -142,6 +149,7 @@ static const struct web_client_file files[] = {
   {"src/transport.js", src_transport_js, sizeof src_transport_js},
   {"src/undo.js", src_undo_js, sizeof src_undo_js},
   {"src/values.js", src_values_js, sizeof src_values_js},
+  {"src/write-error.js", src_write_error_js, sizeof src_write_error_js},
   {"src/zones.js", src_zones_js, sizeof src_zones_js},
 };
 

@@ -1,30 +1,13 @@
 // A local transaction: writes of an app, which become one change set of the outbox. docs/PROTOCOL.md, section 6.1.
 
-import { chained, utf8Length } from "./bytes.js";
-import { Histories } from "./history.js";
 import { combined } from "./merge.js";
 import { isUUID, makeIdentifier } from "./identifiers.js";
-import { sealedOperation } from "./operations.js";
 import { positionRun, replicaName } from "./position.js";
 import { Quarantine } from "./quarantine.js";
 import { Reader } from "./reading.js";
-import { numberKey } from "./state.js";
-import { nextStamp } from "./time.js";
+import { Sealing } from "./sealing.js";
 import { checkValue, fromApp, ValueError } from "./values.js";
-
-const operationLimit = 10_000;
-const changeSetSize = 8 << 20;
-
-/** A rule of the schema that a write breaks; nothing of the transaction is kept. */
-export class WriteError extends Error {
-  name = "WriteError";
-
-  constructor(code, message, details = {}) {
-    super(message);
-    this.code = code;
-    Object.assign(this, details);
-  }
-}
+import { WriteError } from "./write-error.js";
 
 /** Reads and writes records. It is valid as long as the function runs to which it is given. */
 export class Transaction extends Reader {
@@ -69,9 +52,8 @@ export class Transaction extends Reader {
     this.draft.deleteRecord(table, id);
     for (const link of this.schema.linksTo({ name: table }).filter((link) => link.isInZone)) {
       for (const child of [...this.draft.records(link.table)].filter((child) => child.columns[link.column] === id)) {
-        if (link.onDelete === "restrict") {
-          throw new WriteError("reference-restricted", `Records of ${link.table} still refer to ${id}. Delete them first.`);
-        }
+        // Whether it is in the way shows at the end: it may be deleted or moved by then.
+        if (link.onDelete === "restrict") continue;
         if (link.onDelete === "set_null" && !link.required) this.updateKept(link.table, child.id, { [link.column]: null });
         else if (this.draft.record(link.table, child.id)) this.delete(link.table, child.id);
       }
@@ -165,9 +147,11 @@ export class Transaction extends Reader {
       columns[column.name] = values[column.name] === undefined || values[column.name] === null ? column.default : values[column.name];
     }
     this.check(table, columns);
-    this.touch(name, id);
     if (table.name === "members" && !zone) throw new WriteError("value-missing", "A new member needs the zone.");
-    this.draft.putRecord(name, { id, zone, rev: 0, columns });
+    const { before } = this.touch(name, id);
+    // A record that this transaction has deleted is the same one again, with other values.
+    const isAgain = before && table.name !== "members";
+    this.draft.putRecord(name, isAgain ? { ...before, columns } : { id, zone, rev: 0, columns });
     return id;
   }
 
@@ -246,8 +230,9 @@ export class Transaction extends Reader {
     for (const { table, after } of touched) if (after) this.settleZone(table, after.id);
     const all = touched.map((touched) => ({ ...touched, after: this.draft.record(touched.table, touched.id) ?? null }));
     this.checkReferences(all);
+    this.checkDeleted(all);
     this.checkUnique(all);
-    this.seal(all);
+    new Sealing(this.draft, this.schema, this.environment.now()).seal(all, this.moved ?? []);
     return all;
   }
 
@@ -296,6 +281,20 @@ export class Transaction extends Reader {
     }
   }
 
+  /** No record refers to one that is deleted. */
+  checkDeleted(touched) {
+    const deleted = new Set(touched.filter(({ before, after }) => before && !after).map(({ table, id }) => `${table}/${id}`));
+    if (deleted.size === 0) return;
+    const tables = new Set(touched.map(({ table }) => table));
+    for (const { table, column, target, onDelete } of this.schema.links.filter((link) => link.isInZone && tables.has(link.target))) {
+      for (const record of this.draft.records(table)) {
+        if (!deleted.has(`${target}/${record.columns[column]}`)) continue;
+        if (onDelete === "restrict") throw new WriteError("reference-restricted", `Records of ${table} still refer to ${record.columns[column]}. Delete them first.`);
+        throw new WriteError("reference-missing", `${table}.${column} of ${record.id} names no record of ${target}.`);
+      }
+    }
+  }
+
   checkUnique(touched) {
     for (const { table, id, after } of touched) {
       if (!after) continue;
@@ -308,71 +307,5 @@ export class Transaction extends Reader {
         }
       }
     }
-  }
-
-  seal(touched) {
-    let { device } = this.draft;
-    let { clock } = device;
-    const set = device.nextKey;
-    const operations = [];
-    const steps = [];
-    const now = this.environment.now();
-    const histories = new Histories(this.draft, this.schema);
-    const write = (op, { table, id }, members) => {
-      clock = nextStamp(clock, now);
-      operations.push(sealedOperation({ op, table: this.schema.table(table), id, at: clock, ...members }));
-    };
-    // Deletions come last: what refers to the deleted is out of their way by then.
-    const last = (touched) => (touched.before && !touched.after ? 1 : 0);
-    for (const change of [...touched].sort((left, right) => last(left) - last(right))) {
-      steps.push(...this.sealRecord(change, set, write));
-    }
-    if (operations.length === 0) return;
-    const body = `[${operations.join(",")}]`;
-    if (operations.length > operationLimit || utf8Length(body) > changeSetSize) {
-      throw new WriteError("change-set-too-large", "The transaction is too large. Write at most 10,000 operations and 8 MiB at once.");
-    }
-    for (const { table, id, before, step } of steps) {
-      // The steps go on top of what was there before this transaction.
-      if (!this.draft.dirty(table, id)) this.draft.put("dirty", `${table}/${id}`, { table, id, server: before, steps: [] });
-      histories.add(table, id, step);
-    }
-    for (const { table, id, record } of this.moved ?? []) {
-      const { zone } = this.draft.record(table, id);
-      if (!this.draft.dirty(table, id)) this.draft.put("dirty", `${table}/${id}`, { table, id, server: record, steps: [] });
-      histories.add(table, id, { set, kind: "moved", zone });
-    }
-    const chain = chained(device.chain, body);
-    const [first, count] = [device.nextNumber, operations.length];
-    device = this.draft.device;
-    this.draft.put("outbox", numberKey(set), { key: set, first, last: first + count - 1, before: device.chain, chain, body });
-    this.draft.device = { ...device, clock, chain, nextKey: set + 1, nextNumber: first + count };
-  }
-
-  /** Writes the operations of one record. @returns its steps. */
-  sealRecord(change, set, write) {
-    const { table, id, before, after, isDeleted } = change;
-    const steps = [];
-    const definition = this.schema.table(table);
-    if (before && (isDeleted || !after)) {
-      const known = (this.draft.dirty(table, id)?.steps ?? []).filter(({ kind }) => kind === "update").map(({ rev }) => rev);
-      write("delete", change, { rev: Math.min(before.rev, ...known) });
-      steps.push({ table, id, before, step: { set, kind: "delete" } });
-    }
-    if (!after) return steps;
-    if (!before || isDeleted) {
-      const columns = Object.entries(after.columns).filter(([name, value]) => value !== null || definition.columns.get(name).default !== null);
-      write("create", change, { columns, zone: definition.name === "members" ? after.zone : undefined });
-      steps.push({ table, id, before, step: { set, kind: "create", id, zone: after.zone, columns: after.columns } });
-      return steps;
-    }
-    const names = Object.keys(after.columns).filter((name) => after.columns[name] !== (before.columns[name] ?? null));
-    if (names.length === 0) return steps;
-    const values = (record) => Object.fromEntries(names.map((name) => [name, record.columns[name] ?? null]));
-    const [columns, base] = [values(after), values(before)];
-    write("update", change, { rev: before.rev, columns: Object.entries(columns), base: Object.entries(base) });
-    const zone = after.zone === before.zone ? undefined : after.zone;
-    steps.push({ table, id, before, step: { set, kind: "update", rev: before.rev, columns, base, zone } });
-    return steps;
   }
 }

@@ -46,11 +46,16 @@ export function reverse(transaction, kind) {
   const [key, { changes }] = found[0];
   draft.delete("undo", key);
   const result = { changed: 0, kept: 0 };
+  const open = [];
   const created = new Set(changes.filter(({ before }) => !before).map(({ table, id }) => `${table}/${id}`));
   // What was created last goes first, and what was deleted last comes back first: parents before their children.
   for (const change of [...changes].reverse()) {
-    if (reverseChange(transaction, change, created)) result.changed += 1;
+    if (reverseChange(transaction, change, created, open)) result.changed += 1;
     else result.kept += 1;
+  }
+  // Records that refer to each other in a circle: the last one is here by now.
+  for (const { table, id, link, target } of open) {
+    if (draft.record(link.target, target) && draft.record(table, id)) transaction.updateKept(table, id, { [link.column]: target });
   }
   return result;
 }
@@ -64,7 +69,8 @@ function isUsed({ draft, schema }, table, here, after, created) {
     && [...draft.records("members")].some(({ zone, columns }) => zone === here.id && columns.user !== draft.device.user);
 }
 
-function reverseChange(transaction, { table, id, before, after }, created) {
+/** @param open takes the references of a record that comes back before what it refers to. */
+function reverseChange(transaction, { table, id, before, after }, created, open) {
   const { draft, schema } = transaction;
   const here = draft.record(table, id);
   if (!before) {
@@ -78,6 +84,7 @@ function reverseChange(transaction, { table, id, before, after }, created) {
       return link.isInZone && target !== null && !draft.record(link.target, target);
     });
     if (here || gone.some((link) => link.required)) return false;
+    open.push(...gone.map((link) => ({ table, id, link, target: before.columns[link.column] })));
     transaction.insertKept(table, id, { ...before.columns, ...Object.fromEntries(gone.map((link) => [link.column, null])) }, before.zone);
     return true;
   }

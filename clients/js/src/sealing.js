@@ -1,0 +1,144 @@
+// Makes one change set of what a transaction has changed. docs/PROTOCOL.md, section 6.1.
+//
+// The server applies the operations one after the other, and a deletion takes along what refers to the record at that moment. So that it comes to
+// the same records as this device:
+//
+// 1. A record has one operation, which leads from what it was before the transaction to what it is after it. One that was deleted and created
+//    again in between is updated: a deletion would take along what was moved away from it and back.
+// 2. A create comes before what refers to the record. Where records that are created refer to each other in a circle, an update sets the last
+//    reference: the server takes a reference to a record that is still deleted out of a create.
+// 3. Deletions come last: by then nothing that stays refers to the record.
+
+import { chained, utf8Length } from "./bytes.js";
+import { Histories } from "./history.js";
+import { sealedOperation } from "./operations.js";
+import { numberKey } from "./state.js";
+import { nextStamp } from "./time.js";
+import { WriteError } from "./write-error.js";
+
+const operationLimit = 10_000;
+const changeSetSize = 8 << 20;
+
+const keyOf = ({ table, id }) => `${table}/${id}`;
+/** The server keeps all but the role of a member: another one with the same id is a new record. */
+const isMadeAgain = ({ table, isDeleted }) => table === "members" && isDeleted;
+
+/**
+ * The records that are created or updated, in the order of their operations.
+ *
+ * @param changes `{table, id, before, after, isDeleted}`, in the order of their first edits.
+ * @returns `{change, late}`: the columns whose references can't be there yet when the record is created.
+ */
+export function inOrder(schema, changes) {
+  const written = changes.filter(({ after }) => after);
+  const created = new Map(written.filter(({ before }) => !before).map((change) => [keyOf(change), change]));
+  const references = (change) => schema.linksOf({ name: change.table })
+    .map((link) => ({ link, target: created.get(`${link.target}/${change.after.columns[link.column]}`) })).filter(({ target }) => target);
+  const [begun, placed, ordered] = [new Set(), new Set(), []];
+  for (const change of written) {
+    // What a record refers to goes on top of it. No recursion: chains may be as long as the change set.
+    for (const stack = begun.has(change) ? [] : [change]; stack.length > 0;) {
+      const top = stack.at(-1);
+      begun.add(top);
+      const targets = references(top);
+      const next = targets.find(({ target }) => !begun.has(target));
+      if (next) {
+        stack.push(next.target);
+        continue;
+      }
+      stack.pop();
+      const isLate = ({ link, target }) => !top.before && !link.required && !placed.has(target);
+      ordered.push({ change: top, late: targets.filter(isLate).map(({ link }) => link.column) });
+      placed.add(top);
+    }
+  }
+  return ordered;
+}
+
+/** Seals the changes of one transaction. */
+export class Sealing {
+  constructor(draft, schema, now) {
+    Object.assign(this, { draft, schema, now });
+    this.operations = [];
+    this.set = draft.device.nextKey;
+    this.clock = draft.device.clock;
+  }
+
+  /**
+   * Puts the change set into the outbox, and its steps on top of the records.
+   *
+   * @param changes `{table, id, before, after, isDeleted}`.
+   * @param moved records that went to another zone with the one above them, `{table, id, record}`.
+   */
+  seal(changes, moved) {
+    const steps = [];
+    const late = [];
+    for (const ordered of inOrder(this.schema, changes)) {
+      steps.push(...this.write(ordered.change, ordered.late));
+      if (ordered.late.length > 0) late.push(ordered);
+    }
+    for (const { change, late: names } of late) this.writeUpdate(change, names, 0, () => null);
+    for (const change of changes) if (change.before && !change.after) steps.push(this.delete(change));
+    const { operations } = this;
+    if (operations.length === 0) return;
+    const body = `[${operations.join(",")}]`;
+    if (operations.length > operationLimit || utf8Length(body) > changeSetSize) {
+      throw new WriteError("change-set-too-large", "The transaction is too large. Write at most 10,000 operations and 8 MiB at once.");
+    }
+    for (const { table, id, before, step } of steps) this.addStep(table, id, before, step);
+    for (const { table, id, record } of moved) {
+      this.addStep(table, id, record, { set: this.set, kind: "moved", zone: this.draft.record(table, id).zone });
+    }
+    const { device } = this.draft;
+    const chain = chained(device.chain, body);
+    const [first, count] = [device.nextNumber, operations.length];
+    this.draft.put("outbox", numberKey(this.set), { key: this.set, first, last: first + count - 1, before: device.chain, chain, body });
+    this.draft.device = { ...device, clock: this.clock, chain, nextKey: this.set + 1, nextNumber: first + count };
+  }
+
+  /** Adds a step on top of what was there before the transaction. */
+  addStep(table, id, before, step) {
+    if (!this.draft.dirty(table, id)) this.draft.put("dirty", `${table}/${id}`, { table, id, server: before, steps: [] });
+    new Histories(this.draft, this.schema).add(table, id, step);
+  }
+
+  operation(op, { table, id }, members) {
+    this.clock = nextStamp(this.clock, this.now);
+    this.operations.push(sealedOperation({ op, table: this.schema.table(table), id, at: this.clock, ...members }));
+  }
+
+  /** Writes the operation of a record that stays. @returns its steps. */
+  write(change, late) {
+    const { set } = this;
+    const { table, id, before, after } = change;
+    const steps = isMadeAgain(change) && before ? [this.delete(change)] : [];
+    if (!before || isMadeAgain(change)) {
+      const { columns } = this.schema.table(table);
+      const values = Object.entries(after.columns).map(([name, value]) => [name, late.includes(name) ? null : value])
+        .filter(([name, value]) => value !== null || columns.get(name).default !== null);
+      this.operation("create", change, { columns: values, zone: table === "members" ? after.zone : undefined });
+      return [...steps, { table, id, before, step: { set, kind: "create", id, zone: after.zone, columns: after.columns } }];
+    }
+    const zone = after.zone === before.zone ? undefined : after.zone;
+    const names = Object.keys(after.columns).filter((name) => after.columns[name] !== (before.columns[name] ?? null));
+    // It went with the one above it.
+    if (names.length === 0) return zone === undefined ? [] : [{ table, id, before, step: { set, kind: "moved", zone } }];
+    const { columns, base } = this.writeUpdate(change, names, before.rev, (name) => before.columns[name] ?? null);
+    return [{ table, id, before, step: { set, kind: "update", rev: before.rev, columns, base, zone } }];
+  }
+
+  writeUpdate(change, names, rev, baseOf) {
+    const columns = Object.fromEntries(names.map((name) => [name, change.after.columns[name] ?? null]));
+    const base = Object.fromEntries(names.map((name) => [name, baseOf(name)]));
+    this.operation("update", change, { rev, columns: Object.entries(columns), base: Object.entries(base) });
+    return { columns, base };
+  }
+
+  /** Writes a deletion. @returns its step. */
+  delete(change) {
+    const { table, id, before } = change;
+    const known = (this.draft.dirty(table, id)?.steps ?? []).filter(({ kind }) => kind === "update").map(({ rev }) => rev);
+    this.operation("delete", change, { rev: Math.min(before.rev, ...known) });
+    return { table, id, before, step: { set: this.set, kind: "delete" } };
+  }
+}
