@@ -224,6 +224,11 @@ export class WriteError extends Error {
   readonly code: string;
 }
 
+/** Another version of the app has opened the database (`database-is-newer`): load the page again. */
+export class StoreError extends Error {
+  readonly code: string;
+}
+
 /** The server refused a request. */
 export class ServerError extends Error {
   readonly code: string;

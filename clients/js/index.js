@@ -7,6 +7,7 @@ export { IndexedDBStorage } from "./src/indexeddb-storage.js";
 export { MemoryStorage } from "./src/memory-storage.js";
 export { Schema } from "./src/schema.js";
 export { Store } from "./src/store.js";
+export { StoreError } from "./src/store-error.js";
 export { Tabs } from "./src/tabs.js";
 export { WriteError } from "./src/write-error.js";
 export { FetchTransport } from "./src/transport.js";

@@ -77,6 +77,9 @@ static const unsigned char src_sessions_js[] = {
 static const unsigned char src_state_js[] = {
 #embed "../src/state.js"
 };
+static const unsigned char src_store_error_js[] = {
+#embed "../src/store-error.js"
+};
 static const unsigned char src_store_js[] = {
 #embed "../src/store.js"
 };
@@ -139,6 +142,7 @@ static const struct web_client_file files[] = {
   {"src/sealing.js", src_sealing_js, sizeof src_sealing_js},
   {"src/sessions.js", src_sessions_js, sizeof src_sessions_js},
   {"src/state.js", src_state_js, sizeof src_state_js},
+  {"src/store-error.js", src_store_error_js, sizeof src_store_error_js},
   {"src/store.js", src_store_js, sizeof src_store_js},
   {"src/sync-machine.js", src_sync_machine_js, sizeof src_sync_machine_js},
   {"src/tabs.js", src_tabs_js, sizeof src_tabs_js},

@@ -7,6 +7,7 @@ import { parse, plain, write } from "./json.js";
 import { isProblem, problemOf } from "./quarantine.js";
 import { isCurrent, prepareRequest, quarantineOldest } from "./requests.js";
 import { adopt } from "./sessions.js";
+import { replacedReason } from "./store-error.js";
 import { SyncMachine } from "./sync-machine.js";
 import { Transaction } from "./transaction.js";
 
@@ -47,6 +48,7 @@ export class SyncEngine {
     /** `{state: "signedOut" | "idle" | "syncing" | "offline", reason?}` */
     this.status = { state: store.account.isSignedIn ? "idle" : "signedOut" };
     this.observer = (kind) => this.observe(kind);
+    store.observers.add((kind) => { if (kind === "replaced") this.end(); });
     this.stream = null;
   }
 
@@ -69,6 +71,12 @@ export class SyncEngine {
     this.store.observers.delete(this.observer);
     this.machine = null;
     this.finish({ kind: "later", reason: "The engine was stopped." });
+  }
+
+  /** Another version of the app has the storage: it syncs. */
+  end() {
+    this.stop();
+    this.publish({ state: "offline", reason: replacedReason });
   }
 
   /**

@@ -5,6 +5,7 @@ import { operationsOf, Quarantine } from "./quarantine.js";
 import { Reader } from "./reading.js";
 import { Schema } from "./schema.js";
 import { Draft, State } from "./state.js";
+import { replacedReason, StoreError } from "./store-error.js";
 import { Transaction } from "./transaction.js";
 import { canUndo, forgetRedo, remember, reverse } from "./undo.js";
 import { loseZone } from "./applying.js";
@@ -26,8 +27,14 @@ export class Store {
     this.state = new State();
     this.queue = Promise.resolve();
     this.listeners = new Set();
-    /** Called with `"written"` when a transaction of an app is in the storage, and with `"committed"` after any other commit. */
+    /**
+     * Called with `"written"` when a transaction of an app is in the storage, with `"committed"` after any other commit, with `"read"` for one of
+     * another tab, and with `"replaced"` when a tab of another version of the app has taken the storage over.
+     */
     this.observers = new Set();
+    this.isSettled = false;
+    /** Whether another version of the app has the storage: this store shows what it had, and does nothing more. */
+    this.isReplaced = false;
   }
 
   /**
@@ -56,15 +63,30 @@ export class Store {
     this.state.apply(entries, version);
   }
 
-  /** Columns that are new in this version of the app come with the zones' next copies. */
+  /**
+   * Takes the storage over for this version of the app. Columns that are new in it come with the zones' next copies.
+   *
+   * @throws StoreError `database-is-newer`
+   */
   async settleSchema() {
     await this.transact((draft) => {
       const { device } = draft;
       if (device.ownSchema === this.schema.fingerprint) return;
+      if (device.ownVersion > this.schema.version) {
+        throw new StoreError("database-is-newer", `The database has version ${device.ownVersion} of the schema, and this app has ${this.schema.version}. Update the app.`);
+      }
       const zones = new Zones(draft, this.schema);
       if (device.ownSchema) for (const [zone, state] of zones.all()) if (state.ack !== null && state.token !== "") zones.begin(zone);
-      draft.device = { ...device, ownSchema: this.schema.fingerprint };
+      draft.device = { ...device, ownSchema: this.schema.fingerprint, ownVersion: this.schema.version };
     });
+    this.isSettled = true;
+  }
+
+  /** Ends when another version of the app has taken the storage over, whose tables this one does not know. */
+  checkSchema(device) {
+    if (!this.isSettled || this.isReplaced || !device || device.ownSchema === this.schema.fingerprint) return;
+    this.isReplaced = true;
+    this.notify([], "replaced");
   }
 
   // Reading.
@@ -206,6 +228,7 @@ export class Store {
 
   async attempt(body, kind) {
     for (;;) {
+      if (this.isReplaced) throw new StoreError("database-is-newer", replacedReason);
       const draft = new Draft(this.state);
       const result = body(draft);
       const changes = draft.changes();
@@ -227,15 +250,15 @@ export class Store {
   }
 
   async readChanges() {
+    if (this.isReplaced) return;
     const behind = await this.storage.changesSince(this.state.version);
-    if (behind) {
-      if (behind.version === this.state.version) return;
-      this.state.apply(behind.changes, behind.version);
-      this.notify(behind.changes, "read");
-    } else {
-      await this.load();
-      this.notify(null, "read");
-    }
+    if (behind?.version === this.state.version) return;
+    const { version, changes, entries } = behind ?? await this.storage.load();
+    this.checkSchema((changes ?? entries).find(([store, key]) => store === "local" && key === "device")?.[2]);
+    if (this.isReplaced) return;
+    if (!behind) this.state = new State();
+    this.state.apply(changes ?? entries, version);
+    this.notify(changes ?? null, "read");
   }
 
   notify(changes, kind) {

@@ -15,6 +15,7 @@ export class Tabs {
     this.name = `holdfast ${name}`;
     this.channel = new browser.BroadcastChannel(this.name);
     this.isLeader = false;
+    this.isStopped = false;
     this.waiting = new Map();
     this.nextRequest = 1;
     this.id = crypto.randomUUID();
@@ -23,27 +24,36 @@ export class Tabs {
   /** Begins: this tab syncs when no other does. */
   start() {
     this.channel.onmessage = ({ data }) => this.receive(data);
-    this.store.observers.add((kind) => { if (kind !== "read") this.channel.postMessage({ type: "committed" }); });
-    this.engine.onStatus((status) => { if (this.isLeader) this.channel.postMessage({ type: "status", status }); });
+    this.store.observers.add((kind) => {
+      // A tab of another version of the app is to lead.
+      if (kind === "replaced") this.stop();
+      else if (kind !== "read") this.post({ type: "committed" });
+    });
+    this.engine.onStatus((status) => { if (this.isLeader) this.post({ type: "status", status }); });
     this.controller = new AbortController();
     this.locks.request(this.name, { signal: this.controller.signal }, () => this.lead()).catch((error) => {
       if (error.name !== "AbortError") throw error;
     });
-    this.channel.postMessage({ type: "hello" });
+    this.post({ type: "hello" });
   }
 
   /** Ends: another tab may lead. */
   stop() {
+    if (this.isStopped) return;
+    this.isStopped = true;
     this.controller.abort();
     this.release?.();
     this.channel.close();
     this.engine.stop();
+    for (const { reject } of this.waiting.values()) reject(new SyncError("offline", "This tab no longer syncs."));
+    this.waiting.clear();
   }
 
   async lead() {
     this.isLeader = true;
     // A tab that can't read leads all the same: its engine tries again.
     await this.store.catchUp().catch(() => {});
+    if (this.isStopped || this.store.isReplaced) return undefined;
     this.engine.start();
     // Who waited for the leader before waits for this tab now.
     for (const [request, waiter] of this.waiting) {
@@ -55,13 +65,17 @@ export class Tabs {
 
   /** Syncs, in this tab or in the one that leads. @throws SyncError */
   sync() {
-    if (this.isLeader) return this.engine.sync();
+    if (this.isLeader || this.isStopped) return this.engine.sync();
     return new Promise((resolve, reject) => {
       const request = `${this.id} ${this.nextRequest}`;
       this.nextRequest += 1;
       this.waiting.set(request, { resolve, reject });
-      this.channel.postMessage({ type: "sync", request });
+      this.post({ type: "sync", request });
     });
+  }
+
+  post(message) {
+    if (!this.isStopped && !this.store.isReplaced) this.channel.postMessage(message);
   }
 
   receive(message) {
@@ -73,7 +87,9 @@ export class Tabs {
         if (!this.isLeader) this.engine.publish(message.status);
         break;
       case "hello":
-        if (this.isLeader) this.channel.postMessage({ type: "status", status: this.engine.status });
+        // The new tab may be one of another version of the app.
+        this.store.catchUp();
+        if (this.isLeader) this.post({ type: "status", status: this.engine.status });
         break;
       case "sync":
         if (this.isLeader) this.answer(message.request);
@@ -97,6 +113,6 @@ export class Tabs {
     } catch (failure) {
       error = { code: failure.code, message: failure.message };
     }
-    this.channel.postMessage({ type: "synced", request, error });
+    this.post({ type: "synced", request, error });
   }
 }

@@ -1,0 +1,144 @@
+// Tabs that share a storage, of one version of the app and of two.
+
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { MemoryStorage, Tabs } from "../index.js";
+import { Device, expectAgreement } from "./devices.js";
+import { atEnd, folder, jotSchema, password, Server } from "./server.js";
+
+/** Web Locks of one origin. */
+class Locks {
+  waiting = [];
+  isHeld = false;
+
+  async request(name, { signal }, body) {
+    if (this.isHeld) {
+      await new Promise((resolve, reject) => {
+        this.waiting.push(resolve);
+        signal.addEventListener("abort", () => reject(new DOMException("Aborted.", "AbortError")));
+      });
+    }
+    this.isHeld = true;
+    try {
+      return await body();
+    } finally {
+      this.isHeld = false;
+      this.waiting.shift()?.();
+    }
+  }
+}
+
+/** A tab: a device of a storage, bound to the others. */
+async function openTab(t, options, locks) {
+  const tab = await Device.open(options);
+  tab.tabs = new Tabs(options.name, tab.store, tab.engine, { locks, BroadcastChannel });
+  tab.tabs.start();
+  atEnd(t, () => tab.tabs.stop());
+  return tab;
+}
+
+async function until(condition) {
+  while (!condition()) await new Promise((resolve) => { setImmediate(resolve); });
+}
+
+/** Schemas of three versions of the app: Jot's, one with another column, one with other names. */
+function schemas(t) {
+  const files = folder(t);
+  const save = (name, change) => {
+    const form = JSON.parse(readFileSync(jotSchema, "utf8"));
+    change(form);
+    writeFileSync(join(files, name), JSON.stringify(form));
+    return join(files, name);
+  };
+  const withColour = save("colour.json", ({ tables }) => { tables.items.columns.colour = { type: "text" }; });
+  const versions = [1, 2].map((version) => save(`${version}.json`, (form) => { form.version = version; }));
+  return { withColour, versions };
+}
+
+test("a tab of a newer app leads, and the older one does nothing more (I7)", async (t) => {
+  const { withColour } = schemas(t);
+  const server = await Server.start(t, { schema: withColour });
+  const [storage, locks, name] = [new MemoryStorage(), new Locks(), t.name];
+  const old = await openTab(t, { server, storage, name }, locks);
+  await old.engine.signUp("ada", password);
+  const list = await old.makeList("Groceries", "Milk");
+  await old.tabs.sync();
+  assert.equal(old.tabs.isLeader, true);
+
+  const statuses = [];
+  const tab = await openTab(t, { server, storage, name, schema: withColour }, locks);
+  tab.engine.onStatus(({ reason }) => statuses.push(reason));
+  await assert.rejects(old.makeList("Late"), { name: "StoreError", code: "database-is-newer" });
+  await until(() => tab.tabs.isLeader);
+  await assert.rejects(old.tabs.sync(), { code: "offline" });
+  assert.match(old.engine.status.reason, /Load the page again/);
+  // It still shows what it had.
+  assert.deepEqual(old.titles(list), ["Milk"]);
+
+  const laptop = await Device.signIn("ada", { server, schema: withColour });
+  await laptop.sync();
+  await laptop.write((db) => db.update("items", laptop.item("Milk").id, { colour: "white" }));
+  await laptop.sync();
+  await tab.tabs.sync();
+  assert.equal(tab.item("Milk").colour, "white");
+  assert.deepEqual(statuses.filter((reason) => reason?.includes("Load the page")), []);
+  await expectAgreement(laptop, await Device.signIn("ada", { server, schema: withColour }));
+});
+
+test("an answer that comes after a newer app has opened the storage is not applied by the older one (I7)", async (t) => {
+  const { withColour } = schemas(t);
+  const server = await Server.start(t, { schema: withColour });
+  const storage = new MemoryStorage();
+  const old = await Device.signUp("ada", { server, storage });
+  await old.makeList("Groceries", "Milk");
+  await old.sync();
+  const laptop = await Device.signIn("ada", { server, schema: withColour });
+  await laptop.sync();
+  await laptop.write((db) => db.update("items", laptop.item("Milk").id, { colour: "white" }));
+  await laptop.sync();
+
+  const { transport } = old.engine;
+  let tab;
+  old.engine.transport = {
+    request: async (request) => {
+      const answer = await transport.request(request);
+      tab ??= await Device.open({ server, storage, schema: withColour });
+      return answer;
+    },
+  };
+  await assert.rejects(old.sync(), { code: "offline" });
+  await old.store.catchUp();
+  assert.equal(old.store.isReplaced, true);
+  await expectAgreement(tab, laptop);
+  assert.equal(tab.item("Milk").colour, "white");
+});
+
+test("tabs of one version go on beside each other when one of them is closed", async (t) => {
+  const server = await Server.start(t);
+  const [storage, locks, name] = [new MemoryStorage(), new Locks(), t.name];
+  const first = await openTab(t, { server, storage, name }, locks);
+  await first.engine.signUp("ada", password);
+  const second = await openTab(t, { server, storage, name }, locks);
+  const list = await second.makeList("Groceries", "Milk");
+  await second.tabs.sync();
+  assert.equal(second.tabs.isLeader, false);
+  assert.equal(second.store.waitingOperations, 0);
+  first.tabs.stop();
+  await until(() => second.tabs.isLeader);
+  await second.makeList("Books");
+  await second.tabs.sync();
+  assert.deepEqual(second.titles(list), ["Milk"]);
+  await expectAgreement(second, await Device.signIn("ada", { server }));
+});
+
+test("an app of an earlier version does not open the storage of a later one", async (t) => {
+  const { versions: [earlier, later] } = schemas(t);
+  const server = await Server.start(t);
+  const storage = new MemoryStorage();
+  const phone = await Device.open({ server, storage, schema: later });
+  await assert.rejects(Device.open({ server, storage, schema: earlier }), { name: "StoreError", code: "database-is-newer" });
+  await phone.makeList("Groceries");
+  await phone.store.close();
+});
