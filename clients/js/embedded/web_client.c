@@ -65,6 +65,9 @@ static const unsigned char src_recovery_js[] = {
 static const unsigned char src_requests_js[] = {
 #embed "../src/requests.js"
 };
+static const unsigned char src_schema_change_js[] = {
+#embed "../src/schema-change.js"
+};
 static const unsigned char src_schema_js[] = {
 #embed "../src/schema.js"
 };
@@ -138,6 +141,7 @@ static const struct web_client_file files[] = {
   {"src/reading.js", src_reading_js, sizeof src_reading_js},
   {"src/recovery.js", src_recovery_js, sizeof src_recovery_js},
   {"src/requests.js", src_requests_js, sizeof src_requests_js},
+  {"src/schema-change.js", src_schema_change_js, sizeof src_schema_change_js},
   {"src/schema.js", src_schema_js, sizeof src_schema_js},
   {"src/sealing.js", src_sealing_js, sizeof src_sealing_js},
   {"src/sessions.js", src_sessions_js, sizeof src_sessions_js},

@@ -71,6 +71,10 @@ export class Draft {
     if (this.get(name, key) !== undefined) this.put(name, key, undefined);
   }
 
+  storeNames() {
+    return [...new Set([...this.state.stores.keys(), ...this.changed.keys()])];
+  }
+
   /** The entries of a store. Changes made meanwhile are not among them. */
   * entries(name) {
     const changed = new Map(this.changed.get(name));

@@ -4,6 +4,7 @@ import { Histories } from "./history.js";
 import { operationsOf, Quarantine } from "./quarantine.js";
 import { Reader } from "./reading.js";
 import { Schema } from "./schema.js";
+import { changeSchema } from "./schema-change.js";
 import { Draft, State } from "./state.js";
 import { replacedReason, StoreError } from "./store-error.js";
 import { Transaction } from "./transaction.js";
@@ -64,17 +65,19 @@ export class Store {
   }
 
   /**
-   * Takes the storage over for this version of the app. Columns that are new in it come with the zones' next copies.
+   * Takes the storage over for this version of the app, and brings what is in it to its schema. Columns that are new come with the zones' next copies.
    *
    * @throws StoreError `database-is-newer`
    */
   async settleSchema() {
     await this.transact((draft) => {
       const { device } = draft;
-      if (device.ownSchema === this.schema.fingerprint) return;
+      // Stores of earlier clients have no version: they may lack columns, and have entries with former names.
+      if (device.ownSchema === this.schema.fingerprint && device.ownVersion === this.schema.version) return;
       if (device.ownVersion > this.schema.version) {
         throw new StoreError("database-is-newer", `The database has version ${device.ownVersion} of the schema, and this app has ${this.schema.version}. Update the app.`);
       }
+      changeSchema(draft, this.schema);
       const zones = new Zones(draft, this.schema);
       if (device.ownSchema) for (const [zone, state] of zones.all()) if (state.ack !== null && state.token !== "") zones.begin(zone);
       draft.device = { ...device, ownSchema: this.schema.fingerprint, ownVersion: this.schema.version };

@@ -1,0 +1,122 @@
+// The update of an app brings what its device keeps to the new schema, without a network.
+
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Device, expectAgreement } from "./devices.js";
+import { folder, jotSchema, Server } from "./server.js";
+
+/** A copy of Jot's schema, changed. @returns its path. */
+function schema(t, change) {
+  const form = JSON.parse(readFileSync(jotSchema, "utf8"));
+  change(form.tables);
+  const path = join(folder(t), "changed.json");
+  writeFileSync(path, JSON.stringify(form));
+  return path;
+}
+
+const renamed = (tables) => {
+  const { title, ...columns } = tables.items.columns;
+  tables.entries = { ...tables.items, was: ["items"], columns: { ...columns, heading: { ...title, was: ["title"] }, price: { type: "integer", required: true, default: 7 } } };
+  delete tables.items;
+};
+
+async function restart(server, path, ...more) {
+  await server.kill();
+  server.schema = path;
+  server.more = more;
+  await server.start();
+}
+
+/** The names of the stores and the keys of the edits that a device has. */
+const leftovers = (device, name) => [...device.storage.entries.keys()].filter((key) => key.includes(name));
+
+test("records and edits have their new names at once, also without a network (I3)", async (t) => {
+  const server = await Server.start(t);
+  const phone = await Device.signUp("ada", { server });
+  const list = await phone.makeList("Groceries", "Milk", "Bread", "Tea");
+  await phone.sync();
+  const [milk, bread, tea] = ["Milk", "Bread", "Tea"].map((title) => phone.item(title).id);
+  await phone.write((db) => db.delete("items", tea));
+  await phone.sync();
+  await phone.write((db) => {
+    db.update("items", milk, { title: "Oat milk" });
+    db.increment("items", milk, "amount", 4);
+    db.delete("items", bread);
+  });
+  const soap = await phone.write((db) => {
+    const [position] = db.positions("items", 1, "last", { parent: list });
+    return db.insert("items", { list_id: list, title: "Soap", position });
+  });
+
+  const path = schema(t, renamed);
+  const updated = await Device.open({ server, storage: phone.storage, schema: path });
+  const shown = () => updated.store.all("entries", { order: ["heading"] }).map(({ id, heading, amount, price }) => [id, heading, amount, price]);
+  const expected = [[milk, "Oat milk", 5, 7], [soap, "Soap", 1, 7]];
+  assert.deepEqual(shown(), expected);
+  assert.deepEqual(updated.store.reader().unsent("entries", milk).sort(), ["amount", "heading"]);
+  assert.deepEqual(leftovers(updated, "items"), []);
+  // What there was to undo is told by the names of before.
+  assert.equal(await updated.store.undo(), null);
+  await updated.write((db) => db.update("entries", soap, { heading: "Green soap" }));
+
+  await restart(server, path);
+  await updated.sync();
+  expected[1][1] = "Green soap";
+  assert.deepEqual(shown().sort(), expected.sort());
+  assert.deepEqual(updated.store.quarantined(), []);
+  assert.deepEqual(leftovers(updated, "items"), []);
+  await expectAgreement(updated, await Device.signIn("ada", { server, schema: path }));
+});
+
+test("a conflict is resolved under the new names", async (t) => {
+  const server = await Server.start(t);
+  const phone = await Device.signUp("ada", { server });
+  await phone.makeList("Groceries", "Milk");
+  await phone.sync();
+  const laptop = await Device.signIn("ada", { server });
+  await laptop.sync();
+  const { id } = phone.item("Milk");
+  await phone.write((db) => db.update("items", id, { title: "Oat milk" }));
+  await laptop.write((db) => db.update("items", id, { title: "Rice milk" }));
+  await phone.sync();
+  await laptop.sync();
+  const path = schema(t, renamed);
+  const updated = await Device.open({ server, storage: laptop.storage, schema: path });
+  const [conflict] = updated.store.all("conflicts");
+  assert.deepEqual([conflict.record_table, conflict.column_name], ["entries", "heading"]);
+  await updated.write((db) => db.resolve(conflict.id, "loser"));
+  assert.equal(updated.store.get("entries", id).heading, conflict.loser_value);
+  await restart(server, path);
+  await expectAgreement(updated, await Device.signIn("ada", { server, schema: path }));
+});
+
+for (const isKnown of [true, false]) {
+  test(`what belongs to removed tables and columns goes, and waiting edits are sent to a server that ${isKnown ? "has them still" : "has them no more"} (I1, I3)`, async (t) => {
+    const server = await Server.start(t);
+    const phone = await Device.signUp("ada", { server });
+    const list = await phone.makeList("Groceries", "Milk");
+    await phone.sync();
+    const { id } = phone.item("Milk");
+    await phone.write((db) => db.update("items", id, { note: "whole" }));
+    const sent = [...phone.storage.entries.values()].filter(([store]) => store === "outbox").map(([, , { body }]) => body);
+
+    const without = schema(t, (tables) => { delete tables.items.columns.note; });
+    const updated = await Device.open({ server, storage: phone.storage, schema: without });
+    assert.deepEqual([updated.item("Milk").note, updated.store.waitingOperations], [undefined, 1]);
+    assert.deepEqual(updated.store.undoable, { undo: false, redo: false });
+    assert.deepEqual([...phone.storage.entries.values()].filter(([store]) => store === "outbox").map(([, , { body }]) => body), sent);
+    if (!isKnown) await restart(server, without, "--allow-removals");
+    await updated.sync();
+    assert.deepEqual(updated.store.quarantined().map(({ problem }) => problem.code), isKnown ? [] : ["unknown-column"]);
+    await expectAgreement(updated, await Device.signIn("ada", { server, schema: without }));
+
+    const empty = schema(t, (tables) => { delete tables.items; });
+    const last = await Device.open({ server, storage: phone.storage, schema: empty });
+    assert.deepEqual(leftovers(last, "records/items"), []);
+    await last.sync();
+    assert.deepEqual(last.store.all("lists").map(({ id }) => id), [list]);
+    await expectAgreement(last, await Device.signIn("ada", { server, schema: empty }));
+  });
+}
