@@ -80,7 +80,6 @@ export interface Storage {
   changesSince(version: number): Promise<{ version: number; changes: Change[] } | null>;
   /** Keeps changes on top of a version, durably; false when another commit came first. */
   commit(version: number, changes: Change[]): Promise<boolean>;
-  erase(): Promise<unknown>;
 }
 
 /** Keeps entries in memory. */
@@ -90,7 +89,6 @@ export class MemoryStorage implements Storage {
   load(): Promise<{ version: number; entries: Change[] }>;
   changesSince(version: number): Promise<{ version: number; changes: Change[] } | null>;
   commit(version: number, changes: Change[]): Promise<boolean>;
-  erase(): Promise<void>;
 }
 
 /** Keeps entries in IndexedDB, with `durability: "strict"`. */
@@ -102,7 +100,6 @@ export class IndexedDBStorage implements Storage {
   load(): Promise<{ version: number; entries: Change[] }>;
   changesSince(version: number): Promise<{ version: number; changes: Change[] } | null>;
   commit(version: number, changes: Change[]): Promise<boolean>;
-  erase(): Promise<unknown>;
 }
 
 /** The clock and the randomness. `random` gives 0 up to, but not including, 1; `random64` 64 random bits. */

@@ -169,10 +169,8 @@ export class SyncEngine {
    */
   async signOut({ erases = false, force = false } = {}) {
     const { store } = this;
-    const unsent = store.waitingOperations + store.quarantined().length;
-    if (erases && !force && unsent > 0) {
-      throw new RangeError(`${unsent} edits are not on the server. Sync first, or use force to lose them.`);
-    }
+    await store.catchUp();
+    if (erases && !force) store.requireSent();
     try {
       await this.request("DELETE", "v1/sessions/current");
     } catch (error) {
@@ -180,14 +178,14 @@ export class SyncEngine {
       if (error instanceof ServerError && error.problem.status !== 401) throw error;
     }
     await store.transact((draft) => { draft.device = { ...draft.device, token: null, usesCookie: false }; });
-    if (erases) {
-      await store.storage.erase();
-      await store.catchUp();
-      await store.settleSchema();
+    try {
+      // Another tab may have written meanwhile.
+      if (erases) await store.erase({ force });
+    } finally {
+      this.run({ type: "signedOut" });
+      this.stream?.run({ type: "stop" });
+      this.publish({ state: "signedOut" });
     }
-    this.run({ type: "signedOut" });
-    this.stream?.run({ type: "stop" });
-    this.publish({ state: "signedOut" });
   }
 
   get device() {

@@ -89,15 +89,4 @@ export class IndexedDBStorage {
     meta.put(version + 1, "version");
     return end;
   }
-
-  async erase() {
-    const transaction = this.database.transaction(["entries", "log", "meta"], "readwrite", { durability: "strict" });
-    const end = ended(transaction);
-    const meta = transaction.objectStore("meta");
-    const version = await done(meta.get("version")) ?? 0;
-    transaction.objectStore("entries").clear();
-    transaction.objectStore("log").put(null, version + 1);
-    meta.put(version + 1, "version");
-    return end;
-  }
 }

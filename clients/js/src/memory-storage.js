@@ -38,10 +38,4 @@ export class MemoryStorage {
     if (this.log.length > logLength) this.log.shift();
     return true;
   }
-
-  async erase() {
-    this.entries.clear();
-    this.log = [];
-    this.version += 1;
-  }
 }

@@ -5,7 +5,7 @@ import { operationsOf, Quarantine } from "./quarantine.js";
 import { Reader } from "./reading.js";
 import { Schema } from "./schema.js";
 import { changeSchema } from "./schema-change.js";
-import { Draft, State } from "./state.js";
+import { Draft, newDevice, State } from "./state.js";
 import { replacedReason, StoreError } from "./store-error.js";
 import { Transaction } from "./transaction.js";
 import { canUndo, forgetRedo, remember, reverse } from "./undo.js";
@@ -18,6 +18,11 @@ export const systemEnvironment = {
   random: () => crypto.getRandomValues(new Uint32Array(1))[0] / 2 ** 32,
   random64: () => crypto.getRandomValues(new BigUint64Array(1))[0],
 };
+
+/** How many operations wait to be confirmed. */
+function waiting(draft) {
+  return draft.sorted("outbox").reduce((sum, set) => sum + set.last - set.first + 1, 0);
+}
 
 /** A device's store. Open one with `Store.open`. */
 export class Store {
@@ -197,7 +202,27 @@ export class Store {
 
   /** How many operations wait to be confirmed. */
   get waitingOperations() {
-    return new Draft(this.state).sorted("outbox").reduce((sum, set) => sum + set.last - set.first + 1, 0);
+    return waiting(new Draft(this.state));
+  }
+
+  /** @throws RangeError when edits are not on the server. */
+  requireSent(draft = new Draft(this.state)) {
+    const unsent = waiting(draft) + draft.sorted("quarantine").length;
+    if (unsent > 0) throw new RangeError(`${unsent} edits are not on the server. Sync first, or use force to lose them.`);
+  }
+
+  /**
+   * Removes all that the device keeps, as one commit: what another tab writes meanwhile counts.
+   *
+   * @throws RangeError when edits would be lost, unless `force`.
+   */
+  erase({ force = false } = {}) {
+    return this.transact((draft) => {
+      if (!force) this.requireSent(draft);
+      const { ownSchema, ownVersion } = draft.device;
+      for (const name of draft.storeNames()) for (const [key] of [...draft.entries(name)]) draft.delete(name, key);
+      draft.device = { ...newDevice, ownSchema, ownVersion };
+    });
   }
 
   /** The zones that are here: `{zone, role, isWhole}`. */
