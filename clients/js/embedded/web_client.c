@@ -77,6 +77,9 @@ static const unsigned char src_sealing_js[] = {
 static const unsigned char src_sessions_js[] = {
 #embed "../src/sessions.js"
 };
+static const unsigned char src_shapes_js[] = {
+#embed "../src/shapes.js"
+};
 static const unsigned char src_state_js[] = {
 #embed "../src/state.js"
 };
@@ -145,6 +148,7 @@ static const struct web_client_file files[] = {
   {"src/schema.js", src_schema_js, sizeof src_schema_js},
   {"src/sealing.js", src_sealing_js, sizeof src_sealing_js},
   {"src/sessions.js", src_sessions_js, sizeof src_sessions_js},
+  {"src/shapes.js", src_shapes_js, sizeof src_shapes_js},
   {"src/state.js", src_state_js, sizeof src_state_js},
   {"src/store-error.js", src_store_error_js, sizeof src_store_error_js},
   {"src/store.js", src_store_js, sizeof src_store_js},

@@ -1,6 +1,7 @@
 // Reading the answer of a sync request. Pure. docs/PROTOCOL.md, section 3.
 
 import { parse, plain } from "./json.js";
+import { checkAnswer } from "./shapes.js";
 import { fromWire } from "./values.js";
 
 /**
@@ -11,19 +12,17 @@ import { fromWire } from "./values.js";
 export function parseAnswer(body) {
   const isColumns = (path) => path.length === 5 && path[0] === "zones" && path[2] === "changes" && path[4] === "columns";
   const root = parse(body, { isRaw: isColumns });
-  if (!(root instanceof Map) || typeof root.get("confirmed") !== "number" || !Array.isArray(root.get("zones"))) {
-    throw new SyntaxError("The server's answer is no answer of a sync.");
-  }
+  checkAnswer(root);
   const zones = root.get("zones").map((part) => {
     const changes = (part.get("changes") ?? []).map((change) => ({
       table: change.get("table"), id: change.get("id"), rev: change.get("rev"), deleted: change.get("deleted") === true,
       columns: change.get("columns")?.text ?? null,
     }));
     const members = plain(new Map([...part].filter(([name]) => name !== "changes")));
-    return { ...members, changes };
+    return { count: 0, remaining: 0, ...members, changes };
   });
   const members = plain(new Map([...root].filter(([name]) => name !== "zones")));
-  return { refused: [], lost: [], prove: [], awaiting_recovery: [], resend: false, ...members, zones };
+  return { prove: [], awaiting_recovery: [], ...members, zones };
 }
 
 /** The columns of a change, in the kept form; a column that this schema lacks is left out, one that did not come has its default. */

@@ -110,6 +110,8 @@ class Applying {
       applied.hasMore = true;
       // A zone for which the answer had no room has the token of before.
       if (part.to === part.from) return;
+      // A value of a wrong form is to fail this answer, and not the last one of the zone.
+      for (const change of part.changes) this.columns(change);
       zones.put(part.zone, { ...known, role: part.role, ack: part.to, sent: false });
       zones.stage(part.zone, part.changes);
       return;
@@ -149,6 +151,12 @@ class Applying {
     }
   }
 
+  /** The columns of a change in the kept form; null where it has none, or is of a table that is unknown here. */
+  columns(change) {
+    const table = tableOf(this.schema, change.table, this.answer.renamed);
+    return table && !change.deleted ? columnsOf(this.schema, table, change, this.answer.renamed) : null;
+  }
+
   applyRecord(table, change, session) {
     session.seen?.add(`${table.name}/${change.id}`);
     if (session.isRestored) session.revs.set(`${table.name}/${change.id}`, change.rev);
@@ -156,7 +164,7 @@ class Applying {
     // A page that waited is older than what another zone has brought since.
     if (here && here.zone !== session.zone && here.rev > change.rev && !this.zones.get(here.zone)?.resync) return;
     if (!session.isRestored) this.recovery.forget(table.name, change.id, change.rev);
-    const columns = columnsOf(this.schema, table, change, this.answer.renamed);
+    const columns = this.columns(change);
     const record = { id: change.id, zone: session.zone, rev: change.rev, columns };
     if (session.isRestored && here && here.zone === session.zone && here.rev > change.rev) this.noteLost(table, here, session);
     if (this.draft.dirty(table.name, change.id)) this.histories.rebase(table.name, change.id, record);

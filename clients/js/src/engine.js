@@ -7,6 +7,7 @@ import { parse, plain, write } from "./json.js";
 import { isProblem, problemOf } from "./quarantine.js";
 import { isCurrent, prepareRequest, quarantineOldest } from "./requests.js";
 import { adopt } from "./sessions.js";
+import { checkSession } from "./shapes.js";
 import { replacedReason } from "./store-error.js";
 import { SyncMachine } from "./sync-machine.js";
 import { Transaction } from "./transaction.js";
@@ -152,7 +153,9 @@ export class SyncEngine {
   }
 
   async adopt(body) {
-    const session = plain(parse(body));
+    const root = parse(body);
+    checkSession(root);
+    const session = plain(root);
     await this.store.transact((draft) => adopt(draft, this.store.schema, session, this.usesCookie, this.store.environment.now()));
   }
 

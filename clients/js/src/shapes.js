@@ -1,0 +1,72 @@
+// The forms that answers of the server must have. Pure. docs/PROTOCOL.md, sections 2 and 3.
+//
+// A form is a function that tells whether a value of `parse` has it. Members that are unknown here are those of a newer server.
+
+import { isPossibleIdentifier } from "./identifiers.js";
+import { Raw } from "./json.js";
+import { isStamp } from "./time.js";
+
+const isText = (value) => typeof value === "string";
+const isFlag = (value) => typeof value === "boolean";
+/** A count, or the number of an operation. */
+const isCount = (value) => Number.isSafeInteger(value) && value >= 0;
+const isName = (value) => isText(value) && isPossibleIdentifier(value);
+const isFingerprint = (value) => isText(value) && /^[0-9a-f]{16}$/.test(value);
+
+const list = (form) => (value) => Array.isArray(value) && value.every(form);
+const mapOf = (form) => (value) => value instanceof Map && [...value.values()].every(form);
+const pair = (first, second) => (value) => Array.isArray(value) && value.length === 2 && first(value[0]) && second(value[1]);
+
+/** A form of objects. It gives the name of the first member that is wrong, or is required and missing; undefined when there is none. */
+function membersOf(required, optional = {}) {
+  const entries = [...Object.entries(required), ...Object.entries(optional).map(([name, form]) => [name, (value) => value === undefined || form(value)])];
+  return (value) => entries.find(([name, form]) => !form(value.get(name)))?.[0];
+}
+
+function object(required, optional) {
+  const wrong = membersOf(required, optional);
+  return (value) => value instanceof Map && wrong(value) === undefined;
+}
+
+/** A form that depends on a member which is true. */
+const either = (name, ifTrue, ifNot) => (value) => value instanceof Map && (value.get(name) === true ? ifTrue : ifNot)(value);
+
+const problem = object({ code: isText });
+const isColumns = (value) => value instanceof Raw && value.text.startsWith("{");
+const record = { table: isText, id: isName, rev: isCount };
+const change = either("deleted", object(record), object({ ...record, columns: isColumns }, { deleted: isFlag }));
+const part = either("reset", object({ zone: isName }, { restored: isFlag }), object(
+  { zone: isName, role: isText, from: isText, to: isText, changes: list(change) },
+  { count: isCount, remaining: isCount, more: isFlag, reset: isFlag },
+));
+
+const wrongInAnswer = membersOf({
+  clock: (value) => isText(value) && isStamp(value), confirmed: isCount, chain: isFingerprint,
+  refused: list(object({ first: isCount, last: isCount, operation: isCount, problem })),
+  resend: isFlag, zones: list(part), lost: list(isName),
+}, {
+  proof: isText, proofs: mapOf(isText), prove: list(isName), awaiting_recovery: list(object({ zone: isName })),
+  recovered: object({ count: isCount }, { refused: list(object({ index: isCount, problem })) }),
+  schema: isText, renamed: object({}, { tables: mapOf(list(isText)), columns: mapOf(mapOf(list(isText))) }),
+});
+
+const sets = list(pair(isCount, isFingerprint));
+const wrongInSession = membersOf(
+  { user: object({ id: isName, name: isText }), device: object({ id: isName, session: isCount }) },
+  { token: isText, applied: object({ from: isCount, sets }, { refused: sets }) },
+);
+
+function check(value, wrong, what) {
+  const name = value instanceof Map ? wrong(value) : "object";
+  if (name !== undefined) throw new SyntaxError(`The server's answer is no ${what}: "${name}" is missing or has a wrong form.`);
+}
+
+/** @throws SyntaxError when a value of `parse` is no answer of a sync. */
+export function checkAnswer(value) {
+  check(value, wrongInAnswer, "answer of a sync");
+}
+
+/** @throws SyntaxError when a value of `parse` is no session. */
+export function checkSession(value) {
+  check(value, wrongInSession, "session");
+}

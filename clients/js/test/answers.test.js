@@ -1,0 +1,86 @@
+// Answers that are none: nothing of them is kept, and the next good one is applied.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Device, expectAgreement } from "./devices.js";
+import { password, Server } from "./server.js";
+
+const wrong = [undefined, null, 1.5, -1, "x", true, "yes", 7, [7], {}, [{}], [null], { x: 1 }, 2 ** 60, "0123456789ABCDEF"];
+
+/** Values that a member may have by the protocol. */
+const allowed = {
+  clock: [], confirmed: [7], chain: [], refused: [], resend: [true], zones: [], lost: [], proof: [undefined, "x", "yes", "0123456789ABCDEF"],
+  proofs: [undefined, {}], prove: [undefined], awaiting_recovery: [undefined], recovered: [undefined], schema: [undefined, "x", "yes", "0123456789ABCDEF"],
+  renamed: [undefined, {}, { x: 1 }],
+};
+const allowedOfPart = {
+  zone: ["x", "yes", "0123456789ABCDEF"], role: ["x", "yes", "0123456789ABCDEF"], from: ["x", "yes", "0123456789ABCDEF"],
+  to: ["x", "yes", "0123456789ABCDEF"], changes: [], more: [undefined, true], reset: [undefined, true], count: [undefined, 7], remaining: [undefined, 7],
+};
+const allowedOfChange = {
+  table: ["x", "yes", "0123456789ABCDEF"], id: ["x", "yes", "0123456789ABCDEF"], rev: [7], deleted: [undefined, true], columns: [{}, { x: 1 }],
+};
+const allowedOfColumns = { title: [undefined, null, "x", "yes", "0123456789ABCDEF"] };
+
+/** Makes the next answer with parts another one. */
+function change(device, changed) {
+  const { transport } = device.engine;
+  device.engine.transport = {
+    request: async (request) => {
+      const answer = await transport.request(request);
+      const form = JSON.parse(answer.body);
+      if (request.path !== "v1/sync" || form.zones.length === 0) return answer;
+      device.engine.transport = transport;
+      changed(form);
+      return { ...answer, body: JSON.stringify(form) };
+    },
+  };
+}
+
+test("an answer with a member of a wrong form changes nothing, and the next one does (I3)", async (t) => {
+  const server = await Server.start(t);
+  const phone = await Device.signUp("ada", { server });
+  const laptop = await Device.signIn("ada", { server });
+  const list = await laptop.makeList("0");
+  await expectAgreement(laptop, phone);
+  const lists = (part) => part.changes.find(({ table }) => table === "lists");
+  const places = [
+    [allowed, (answer) => answer], [allowedOfPart, ({ zones }) => zones[0]], [allowedOfChange, ({ zones }) => lists(zones[0])],
+    [allowedOfColumns, ({ zones }) => lists(zones[0]).columns], [allowedOfColumns, ({ zones }) => { zones[0].more = true; return lists(zones[0]).columns; }],
+  ];
+  let count = 0;
+  for (const [members, place] of places) {
+    for (const [name, allowed] of Object.entries(members)) {
+      for (const value of wrong.filter((value) => !allowed.some((other) => JSON.stringify(other) === JSON.stringify(value)))) {
+        count += 1;
+        await laptop.write((db) => db.update("lists", list, { title: `${count}` }));
+        await laptop.sync();
+        if (count % 7 === 0) await phone.makeList(`${count}`);
+        const before = new Map(phone.storage.entries);
+        change(phone, (form) => { place(form)[name] = value; });
+        await assert.rejects(phone.sync(), { code: "offline" }, `${name}: ${JSON.stringify(value)}`);
+        assert.deepEqual(phone.storage.entries, before, `${name}: ${JSON.stringify(value)}`);
+        await phone.sync();
+        assert.equal(phone.store.get("lists", list).title, `${count}`);
+      }
+    }
+  }
+  await expectAgreement(laptop, phone);
+});
+
+test("a sign-in whose answer is no session changes nothing", async (t) => {
+  const server = await Server.start(t);
+  const phone = await Device.signUp("ada", { server });
+  await phone.engine.signOut();
+  const { transport } = phone.engine;
+  const before = new Map(phone.storage.entries);
+  for (const body of ["[]", "{}", '{"user":{"id":7,"name":"ada"},"device":{"id":"x","session":1}}', '{"user":{"id":"x","name":"ada"},"device":{"id":"x","session":"1"}}']) {
+    phone.engine.transport = { request: async () => ({ status: 200, body, retryAfter: 0 }) };
+    await assert.rejects(phone.engine.signIn("ada", password), SyntaxError);
+    assert.deepEqual(phone.storage.entries, before);
+  }
+  phone.engine.transport = transport;
+  await phone.engine.signIn("ada", password);
+  await phone.makeList("Groceries");
+  await phone.sync();
+});
