@@ -6,7 +6,7 @@ import { EventStream } from "./event-stream.js";
 import { parse, plain, write } from "./json.js";
 import { isProblem, problemOf } from "./quarantine.js";
 import { isCurrent, prepareRequest, quarantineOldest } from "./requests.js";
-import { adopt } from "./sessions.js";
+import { adopt, otherUser } from "./sessions.js";
 import { checkSession } from "./shapes.js";
 import { replacedReason } from "./store-error.js";
 import { SyncMachine } from "./sync-machine.js";
@@ -127,29 +127,57 @@ export class SyncEngine {
 
   // The account.
 
-  /** Makes an account, and signs in. @throws ServerError */
-  signUp(name, password, device = "browser") {
+  /** Makes an account, and signs in. @throws ServerError; RangeError when the device has another user's data. */
+  async signUp(name, password, device = "browser") {
+    await this.requireUser(name);
     return this.beginSession("v1/accounts", { name, password, device: { name: device } });
   }
 
-  /** Signs in; as the device that this one was before, where it was one. @throws ServerError */
-  signIn(name, password, device = "browser") {
-    const { device: id, session, userName } = this.device;
-    const known = id && userName === name ? { id, session } : {};
-    return this.beginSession("v1/sessions", { name, password, device: { name: device, ...known } });
+  /** Signs in; as the device that this one was before, where it was one. @throws ServerError; RangeError when the device has another user's data. */
+  async signIn(name, password, device = "browser") {
+    await this.requireUser(name);
+    const { device: id, session } = this.device;
+    return this.beginSession("v1/sessions", { name, password, device: { name: device, ...(id ? { id, session } : {}) } });
   }
 
-  /** Signs in with a JWT of the server's identity provider. @throws ServerError */
-  signInWithToken(token, device = "browser") {
+  /** Signs in with a JWT of the server's identity provider. @throws ServerError; RangeError when it is another user's than the data. */
+  async signInWithToken(token, device = "browser") {
+    await this.store.catchUp();
     const { device: id, session } = this.device;
     return this.beginSession("v1/sessions", { token, device: { name: device, ...(id ? { id, session } : {}) } });
   }
 
+  /** Before the server makes an account or a session that this device can't have. */
+  async requireUser(name) {
+    await this.store.catchUp();
+    const { user, userName } = this.device;
+    if (user && userName !== name) throw otherUser(userName);
+  }
+
   async beginSession(path, body) {
+    // Not for a store that another version of the app has taken over.
+    await this.store.transact(() => {});
     const answer = await this.transport.request({ method: "POST", path, body: write(body), session: { usesCookie: this.usesCookie } });
     if (answer.status >= 300) throw new ServerError(problemOf(answer.body, answer.status));
-    await this.adopt(answer.body);
+    try {
+      await this.adopt(answer.body);
+    } catch (error) {
+      if (error instanceof RangeError) await this.leaveSession(answer.body);
+      throw error;
+    }
     this.signedIn();
+  }
+
+  /** Ends a session of another user than the one whose data this device has. */
+  async leaveSession(body) {
+    const { token = null } = plain(parse(body));
+    await this.transport.request({ method: "DELETE", path: "v1/sessions/current", session: { token, usesCookie: this.usesCookie } }).catch(() => {});
+    if (!this.device.usesCookie) return;
+    // Its cookie has taken the place of the user's own.
+    await this.forgetToken(this.device);
+    this.run({ type: "signedOut" });
+    this.stream?.run({ type: "stop" });
+    this.publish({ state: "signedOut" });
   }
 
   async adopt(body) {

@@ -7,6 +7,11 @@ import { renumber } from "./requests.js";
 import { numberKey } from "./state.js";
 import { Zones } from "./zones.js";
 
+/** Why a device can't have a session of another user. */
+export function otherUser(name) {
+  return new RangeError(`This device has the data of ${name}. Sign in as ${name}, or erase the data first.`);
+}
+
 /**
  * Takes the session that the server gave.
  *
@@ -16,7 +21,7 @@ import { Zones } from "./zones.js";
 export function adopt(draft, schema, session, usesCookie, now) {
   const before = draft.device;
   if (before.user && before.user !== session.user.id) {
-    throw new RangeError(`This device has the data of ${before.userName}. Sign in as ${before.userName}, or erase the data first.`);
+    throw otherUser(before.userName);
   }
   draft.device = {
     ...before, user: session.user.id, userName: session.user.name, device: session.device.id, session: session.device.session,
