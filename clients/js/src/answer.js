@@ -25,11 +25,11 @@ export function parseAnswer(body) {
   return { prove: [], awaiting_recovery: [], ...members, zones };
 }
 
-/** The columns of a change, in the kept form; a column that this schema lacks is left out, one that did not come has its default. */
+/** The columns of a change, in the kept form; a column that this schema lacks is left out, one that did not come has its default, or the emptiest value. */
 export function columnsOf(schema, table, change, renamed) {
   const raw = parse(change.columns, { isRaw: (path) => path.length === 1 });
   const columns = {};
-  for (const column of table.columns.values()) columns[column.name] = column.default;
+  for (const column of table.columns.values()) columns[column.name] = column.absent;
   for (const [name, value] of raw) {
     const column = columnOf(table, change.table, name, renamed);
     if (!column) continue;

@@ -73,7 +73,7 @@ class SchemaChange {
     const names = Object.keys(record.columns);
     if (names.length === table.columns.size && names.every((name) => table.columns.has(name))) return record;
     const columns = this.named(table, record.columns);
-    for (const column of table.columns.values()) if (columns[column.name] === undefined) columns[column.name] = column.default;
+    for (const column of table.columns.values()) if (columns[column.name] === undefined) columns[column.name] = column.absent;
     return { ...record, columns };
   }
 

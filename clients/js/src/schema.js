@@ -2,6 +2,7 @@
 
 import { fingerprint } from "./bytes.js";
 import { parse, plain, write } from "./json.js";
+import { timestamp } from "./time.js";
 import { fromWire } from "./values.js";
 
 const members = {
@@ -33,7 +34,19 @@ function readColumn(name, form) {
     across: form.across === true, within: form.within, was: form.was ?? [],
   };
   column.default = form.default === undefined ? null : fromWire(column, form.default);
+  column.absent = column.default === null && column.required ? emptiest(column.type) : column.default;
   return column;
+}
+
+/** What a required column without a default has where the server's schema lacks it. A record whose reference is empty has no parent, and is left out. */
+function emptiest(type) {
+  switch (type) {
+    case "integer": case "real": return 0;
+    case "boolean": return false;
+    case "timestamp": return timestamp(0);
+    case "json": return null;
+    default: return "";
+  }
 }
 
 class Table {

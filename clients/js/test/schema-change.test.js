@@ -120,3 +120,35 @@ for (const isKnown of [true, false]) {
     await expectAgreement(last, await Device.signIn("ada", { server, schema: empty }));
   });
 }
+
+test("an older app shows the emptiest values of required columns that the server has no more, and leaves out what has no parent (I9)", async (t) => {
+  const files = folder(t);
+  const text = { type: "text", required: true };
+  const reference = { type: "reference", to: "lists", required: true, on_delete: "cascade" };
+  const save = (name, columns) => {
+    const tables = { lists: { zone: "root", columns: { title: text } } };
+    for (const [table, more] of Object.entries(columns)) tables[table] = { zone: { parent: "list" }, columns: { list: reference, ...more } };
+    writeFileSync(join(files, name), JSON.stringify({ holdfast: 1, name: "removals", tables }));
+    return join(files, name);
+  };
+  const numbers = { count: { type: "integer", required: true }, done: { type: "boolean", required: true }, on: { type: "timestamp", required: true } };
+  const path = save("old.json", { items: { title: text, ...numbers }, links: { other: reference, note: { type: "text" } } });
+  const server = await Server.start(t, { schema: path });
+  const phone = await Device.signUp("ada", { server, schema: path });
+  const [list, item] = await phone.write((db) => {
+    const list = db.insert("lists", { title: "Groceries" });
+    const item = db.insert("items", { list, title: "Milk", count: 3, done: true, on: "2026-11-21T10:00:00.000Z" });
+    db.insert("links", { list, other: list, note: "same" });
+    return [list, item];
+  });
+  await phone.sync();
+  await restart(server, save("new.json", { items: {}, links: { note: { type: "text" } } }), "--allow-removals");
+  const old = await Device.signIn("ada", { server, schema: path });
+  for (const device of [phone, old]) {
+    await device.sync();
+    const { id, title, count, done, on } = device.store.get("items", item);
+    assert.deepEqual([id, title, count, done, on], [item, "", 0, false, "1970-01-01T00:00:00.000Z"]);
+    assert.deepEqual(device.store.all("links"), []);
+    assert.equal(device.store.get("lists", list).title, "Groceries");
+  }
+});
