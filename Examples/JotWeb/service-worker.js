@@ -2,9 +2,10 @@
 
 const files = [
   "/", "/jot.css", "/jot.js", "/page.js", "/lists.js", "/items.js", "/dialogs.js", "/manifest.webmanifest", "/icon.svg", "/v1/schema", "/client/index.js",
-  ...["answer", "applying", "browser", "bytes", "engine", "event-parser", "event-stream", "history", "identifiers", "indexeddb-storage", "json", "memory-storage",
-    "merge", "operations", "position", "quarantine", "reading", "recovery", "requests", "schema", "sessions", "state", "store", "sync-machine", "tabs",
-    "text-difference", "text-merge", "time", "transaction", "transport", "undo", "values", "zones"].map((name) => `/client/src/${name}.js`),
+  ...["answer", "applying", "browser", "bytes", "engine", "event-parser", "event-stream", "history", "identifiers", "indexeddb-storage", "json",
+    "memory-storage", "merge", "operations", "position", "quarantine", "reading", "recovery", "requests", "schema", "schema-change", "sealing",
+    "sessions", "shapes", "state", "store", "store-error", "sync-machine", "tabs", "text-difference", "text-merge", "time", "transaction", "transport",
+    "undo", "values", "write-error", "zones"].map((name) => `/client/src/${name}.js`),
 ];
 
 /** The latest cache that has all files; undefined when there is none. */

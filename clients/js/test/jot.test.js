@@ -1,6 +1,7 @@
 // Jot on the web, as a person uses it.
 
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { test } from "node:test";
 import { Browser } from "./chromium.js";
@@ -8,6 +9,12 @@ import { Device } from "./devices.js";
 import { folder, password, Server } from "./server.js";
 
 const web = fileURLToPath(new URL("../../../Examples/JotWeb", import.meta.url));
+
+test("the service worker keeps all files of the client", () => {
+  const [, names] = /\.\.\.\[([^\]]*)\]\.map/.exec(readFileSync(`${web}/service-worker.js`, "utf8"));
+  const files = readdirSync(fileURLToPath(new URL("../src", import.meta.url)));
+  assert.deepEqual(names.match(/[a-z-]+/g).map((name) => `${name}.js`).sort(), files.sort());
+});
 
 async function start(t) {
   const server = await Server.start(t, { more: ["--web", web] });
