@@ -114,6 +114,19 @@ public final class TemporaryPostgres: Sendable {
       after: "CREATE ROLE \(name) LOGIN PASSWORD '\(name)' NOSUPERUSER NOCREATEDB NOCREATEROLE")
   }
 
+  /// Makes a database that the role `holdfast` owns, whose `search_path` begins with the schema `holdfast` where there is one.
+  ///
+  /// - Returns: the URL by which that role opens it.
+  public func makeDatabaseOfRoleHoldfast() throws -> String {
+    try makeDatabase(
+      Self.newName(), owner: "holdfast", template: "template0",
+      after: """
+        DO $$ BEGIN
+          CREATE ROLE holdfast LOGIN PASSWORD 'holdfast' NOSUPERUSER NOCREATEDB NOCREATEROLE;
+        EXCEPTION WHEN duplicate_object THEN NULL; END $$
+        """)
+  }
+
   /// Makes a copy of a database that `makeDatabase()` made and nobody is connected to, for the same role.
   ///
   /// - Returns: the URL by which that role opens it.

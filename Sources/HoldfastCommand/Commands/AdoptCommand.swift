@@ -7,7 +7,9 @@ enum AdoptCommand {
     .init(name: "tables", value: "A,B", help: "adopt: the tables to propose; all unless given"),
     .init(name: "output", value: "FILE", help: "adopt: where the proposal goes; printed unless given"),
     .init(name: "apply", value: "FILE", help: "adopt: install Holdfast for the tables of this schema"),
-    .init(name: "remove", value: nil, help: "adopt: remove Holdfast, and leave the tables as they are"),
+    .init(
+      name: "remove", value: nil,
+      help: "adopt: remove Holdfast, and leave the app's tables with their records"),
   ]
 
   static let notes = """
@@ -16,7 +18,8 @@ enum AdoptCommand {
     tables and columns that no device should have. `holdfast schema adopt --database URL --apply holdfast.json` then makes the schema
     holdfast beside the tables, and the triggers on them, in one transaction that keeps writers waiting; no column is altered. It is also
     how triggers are put back that were lost. After it, `holdfast serve --database URL` runs. --remove drops all of it again, with the
-    accounts, the devices and who may do what.
+    accounts, the devices and who may do what. Adopted tables are then as they were; tables that Holdfast made stay with their records. It
+    removes nothing where a table or view of others would go with it.
     """
 
   static func run(_ options: Options) throws -> Int32 {
@@ -29,8 +32,12 @@ enum AdoptCommand {
       try adoption.apply(try readSchema(path))
       print("Holdfast is installed. Next: holdfast serve --database URL")
     case (nil, true):
-      try adoption.remove()
-      print("Holdfast is removed; the tables are as they were.")
+      let made = try adoption.remove()
+      print("Holdfast is removed; adopted tables are as they were.")
+      Output.shared.set("kept", made)
+      if !made.isEmpty {
+        print("Tables that Holdfast made stay, with their records: \(made.joined(separator: ", "))")
+      }
     case (nil, false):
       let proposal = try adoption.propose(tables: tables)
       for note in proposal.notes { writeError(note) }

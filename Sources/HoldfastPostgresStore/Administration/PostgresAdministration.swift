@@ -148,24 +148,25 @@ package final class PostgresAdministration: StoreAdministration {
   }
 
   /// Finds records whose row is newer than their ledger row. The triggers and the service write both in one transaction, unless the write
-  /// changes nothing that devices have.
+  /// changes nothing that devices have. Also finds tables of others among Holdfast's own.
   package func doubts() throws -> [Finding] {
-    try layout.relations.flatMap { relation in
-      try rows(
-        """
-        SELECT count(*)::text, min(r.id) FROM \(relation.name) t JOIN holdfast.records r
-        ON r.record_table = \(PostgresName.literal(relation.table)) AND r.id = t.id::text AND r.state = 0
-        WHERE age(t.xmin) < age(r.xmin) HAVING count(*) > 0
-        """
-      ).map {
-        Finding(
-          .ledger,
+    try PostgresStrangers.doubts(on: connection)
+      + layout.relations.flatMap { relation in
+        try rows(
           """
-          \($0[0]) records of \(relation.table), \($0[1]) among them, were written after the change feed says. If it was not by an UPDATE \
-          that changed nothing that devices have, it was behind the triggers: `holdfast doctor --repair` feeds them
-          """)
+          SELECT count(*)::text, min(r.id) FROM \(relation.name) t JOIN holdfast.records r
+          ON r.record_table = \(PostgresName.literal(relation.table)) AND r.id = t.id::text AND r.state = 0
+          WHERE age(t.xmin) < age(r.xmin) HAVING count(*) > 0
+          """
+        ).map {
+          Finding(
+            .ledger,
+            """
+            \($0[0]) records of \(relation.table), \($0[1]) among them, were written after the change feed says. If it was not by an UPDATE \
+            that changed nothing that devices have, it was behind the triggers: `holdfast doctor --repair` feeds them
+            """)
+        }
       }
-    }
   }
 
   /// The counts of zones agree with the ledger, and the sizes in the ledger agree with the tables.

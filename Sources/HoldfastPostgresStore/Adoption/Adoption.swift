@@ -23,7 +23,7 @@ public struct Adoption {
 
   /// Reads the tables and proposes a schema for them. Writes nothing.
   ///
-  /// - Parameter tables: the names of the tables; nil for all tables of the first schema in `search_path`.
+  /// - Parameter tables: the names of the tables; nil for all tables of the first schema in `search_path` that is not `holdfast`.
   /// - Throws: `ServerError.notFound` if a table does not exist, or no table can be adopted.
   public func propose(tables: [String]? = nil) throws -> Proposal {
     let connection = try location.connectDirectly(.opens)
@@ -39,16 +39,18 @@ public struct Adoption {
     _ = try PostgresOpening.open(location, schema: schema, standing: .adopt, heals: true, random: random)
   }
 
-  /// Removes the schema `holdfast` with all data of Holdfast (accounts, devices, access) and the triggers. The tables of records stay
-  /// unchanged, including those that Holdfast created.
+  /// Removes the schema `holdfast` with all data of Holdfast (accounts, devices, access) and the triggers. Adopted tables are then as they
+  /// were. Tables that Holdfast made stay with all records, without the default of their ids.
   ///
-  /// - Throws: `ServerError.notFound` if the database has no schema `holdfast`.
-  public func remove() throws {
+  /// - Returns: the tables that Holdfast made, qualified and quoted.
+  /// - Throws: `ServerError.notFound` if the database has no schema `holdfast`; `refused` if that would drop a table, view or column that is
+  ///   not Holdfast's. The database is then unchanged.
+  @discardableResult
+  public func remove() throws -> [String] {
     let connection = try location.connectDirectly(.opens)
     defer { connection.close() }
     let rows = try connection.query("SELECT to_regclass('holdfast.meta') IS NOT NULL")
     if !rows.bool(0, 0) { throw ServerError(.notFound, "The database has no Holdfast in it.") }
-    // The triggers are dropped with their functions.
-    try connection.execute("SET client_min_messages = warning; DROP SCHEMA holdfast CASCADE")
+    return try AdoptionRemoval(connection).run()
   }
 }

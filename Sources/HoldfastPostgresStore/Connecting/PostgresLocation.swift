@@ -47,16 +47,24 @@ public struct PostgresLocation: Sendable {
     return options
   }
 
+  /// Takes the schema `holdfast` out of a connection's `search_path`. By default the path begins with the schema named like the role. For a
+  /// role `holdfast` the app's tables would then be made among Holdfast's own, and a team's trigger would find those in place of the
+  /// team's. Without another schema the path is `public`.
+  private static let leaveOwnSchema = """
+    SELECT set_config('search_path', coalesce((SELECT string_agg(quote_ident(p.name), ', ' ORDER BY p.place)
+      FROM unnest(current_schemas(false)) WITH ORDINALITY p (name, place) WHERE p.name <> 'holdfast'), 'public'), false)
+    """
+
   /// Configures the planner for prepared statements: each is planned once, perhaps for empty tables, and all of them look rows up by key.
   /// Rows that row-level security hides are an error: a hidden record is not a deleted one.
   ///
-  /// Connections of a pooler are not configured: their statements are planned at each use, and the role has the second setting.
+  /// Connections of a pooler are not configured: their statements are planned at each use, and the role has the other settings.
   package func prepare(_ connection: PostgresConnection) throws(PostgresError) {
     guard direct == nil else { return }
     try connection.execute(
       """
       SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
-      SET enable_mergejoin = off; SET jit = off; SET row_security = off
+      SET enable_mergejoin = off; SET jit = off; SET row_security = off; \(Self.leaveOwnSchema)
       """)
   }
 
@@ -83,7 +91,9 @@ public struct PostgresLocation: Sendable {
     // Overrides settings of the database or role. Names in the catalog are compared as text, checks contain single backslashes, and no row
     // may be hidden silently.
     try connection.execute(
-      "SET quote_all_identifiers = off; SET standard_conforming_strings = on; SET row_security = off")
+      """
+      SET quote_all_identifiers = off; SET standard_conforming_strings = on; SET row_security = off; \(Self.leaveOwnSchema)
+      """)
     // A limit on statements is meant for requests. Opening reads the whole catalog, and may build indexes.
     if purpose == .opens { try connection.execute("SET statement_timeout = 0") }
     return connection

@@ -1,4 +1,4 @@
-import HoldfastCore
+package import HoldfastCore
 import HoldfastService
 
 extension PostgresTables {
@@ -9,6 +9,11 @@ extension PostgresTables {
   package static let own =
     [basics, accounts, devices, newID, requests, results, sharing, restoring, operators]
     .joined(separator: "\n") + "\n"
+
+  /// The names of Holdfast's own tables in the schema `holdfast`.
+  package static let ownNames = TextSet(
+    own.split(separator: "CREATE TABLE holdfast.").dropFirst().map { String($0.prefix { $0 != " " }) }
+      + ["members", "conflicts"])
 
   /// `records` is the ledger. Its rows change as often as the records. `zones`, `devices` and `acks` leave free space in their pages: no
   /// indexed column changes, so updates can happen in place.

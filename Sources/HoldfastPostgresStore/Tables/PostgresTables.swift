@@ -5,7 +5,7 @@ import HoldfastService
 /// their names. docs/POSTGRES.md, section 1.
 package struct PostgresTables {
   package let schema: SyncSchema
-  /// The database schema of the app's tables; nil for the first one in `search_path`.
+  /// The database schema of the app's tables, never `holdfast`; nil for the first one in `search_path`.
   var namespace: String?
   /// The known relations, by table name in the schema.
   package var known: TextMap<String> = [:]

@@ -86,7 +86,7 @@ extension DatabaseLocation {
       WHERE NOT x.adopted AND starts_with(a.attname::text, $1)
       UNION ALL
       SELECT format('%I.%I', n.nspname, c.relname), NULL FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-      WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p') AND starts_with(c.relname::text, $1)
+      WHERE n.nspname IN (current_schema(), 'holdfast') AND c.relkind IN ('r', 'p') AND starts_with(c.relname::text, $1)
       ORDER BY 1, 2
       """, PostgresParameters(RemovedName.prefix))
     return try places.indices.map { row in

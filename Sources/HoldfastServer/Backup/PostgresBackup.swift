@@ -83,7 +83,10 @@ struct BackupTable {
       GROUP BY c.oid, c.relname
       ORDER BY EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f'), c.relname
       """)
-    let own = tables.indices.filter { !records.contains(tables.text($0, 0)) }.map { row in
+    let own = tables.indices.filter { row in
+      // A team may have made a table there.
+      PostgresTables.ownNames.contains(tables.text(row, 0)) && !records.contains(tables.text(row, 0))
+    }.map { row in
       let relation = "holdfast.\(tables.text(row, 0))"
       return BackupTable(
         name: relation, isOwn: true, relation: relation,
