@@ -7,7 +7,7 @@ struct SnapshotPlugin: CommandPlugin {
   static let usage = """
     Usage: swift package --allow-writing-to-package-directory snapshot --output FILE SOURCE
 
-    Refreshes the snapshot FILE, which is replaced when the new one is whole. SOURCE is one of:
+    Refreshes the snapshot FILE, which is replaced when the new one is whole. Another file is never replaced. SOURCE is one of:
       --url URL [--token-file FILE]   downloads, such as https://sync.example.org/v1/zones/catalogue/snapshot,
                                       with the token of a session; add --allow-network-connections all.
                                       FILE.etag keeps what it was, so that nothing is sent when nothing is new
@@ -29,6 +29,9 @@ struct SnapshotPlugin: CommandPlugin {
 
   /// Downloads to a file beside the one that is there, and takes its place when it is whole.
   private func download(_ url: String, token: String?, to file: URL) throws {
+    guard try isReplaceable(file) else {
+      throw Failure("\(file.path) is there, and is no snapshot. Name another file.")
+    }
     let (new, etag) = (file.path + ".new", file.path + ".etag")
     defer { try? FileManager.default.removeItem(atPath: new) }
     var words = [
@@ -59,6 +62,22 @@ struct SnapshotPlugin: CommandPlugin {
     }
     print("\(file.path) is refreshed.")
   }
+
+  /// Whether there is no file, an empty one or a snapshot, by the header. A device's database has a write-ahead log, and a snapshot none.
+  private func isReplaceable(_ file: URL) throws -> Bool {
+    let files = FileManager.default
+    guard files.fileExists(atPath: file.path) else { return true }
+    if files.fileExists(atPath: file.path + "-wal") { return false }
+    let handle = try FileHandle(forReadingFrom: file)
+    defer { try? handle.close() }
+    let header = [UInt8](try handle.read(upToCount: 100) ?? Data())
+    return header.isEmpty
+      || header.count == 100 && header.starts(with: "SQLite format 3\0".utf8) && header[18...19] == [1, 1]
+        && header[68..<72] == Self.applicationID[...]
+  }
+
+  /// The `application_id` of a device's database and of a snapshot.
+  private static let applicationID: [UInt8] = [0x48, 0x66, 0x44, 0x76]
 
   private func run(_ words: [String], input: Data? = nil) throws {
     let process = Process()

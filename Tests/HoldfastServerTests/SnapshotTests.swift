@@ -154,6 +154,88 @@ struct SnapshotTests {
   }
 }
 
+@Suite("The file of a snapshot")
+struct SnapshotTargetTests {
+  private let server: TestServer
+  private let folder: String
+
+  init() throws {
+    server = try TestServer()
+    folder = server.path + "-out"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+  }
+
+  private func write(_ path: String) throws {
+    _ = try SnapshotWriter(server.location).write(.publicZones, to: path)
+  }
+
+  /// Expects that a path is refused, and that its file stays.
+  private func refuses(_ path: String, _ comment: Comment, isCompared: Bool = true) {
+    let before = try? Data(contentsOf: URL(fileURLWithPath: path))
+    var code: ServerError.Code?
+    do { try write(path) } catch { code = (error as? ServerError)?.code }
+    #expect(code == .refused, comment)
+    if isCompared { #expect((try? Data(contentsOf: URL(fileURLWithPath: path))) == before, comment) }
+  }
+
+  @Test("replaces a snapshot and an empty file, and nothing else (I2, I3)") func replaced() throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let path = folder + "/seed.db"
+    try write(path)
+    try write(path)
+    try Data().write(to: URL(fileURLWithPath: folder + "/empty.db"))
+    try write(folder + "/empty.db")
+    // What is not a snapshot.
+    try Data("notes".utf8).write(to: URL(fileURLWithPath: folder + "/notes.txt"))
+    refuses(folder + "/notes.txt", "another program's file")
+    try SQLiteConnection(path: folder + "/other.db").execute("CREATE TABLE a (b); INSERT INTO a VALUES (1)")
+    refuses(folder + "/other.db", "another program's database")
+    refuses(folder, "a folder")
+    // A snapshot that has become a device's database, open or closed.
+    try FileManager.default.copyItem(atPath: path, toPath: folder + "/device.db")
+    let device = try SQLiteConnection(path: folder + "/device.db")
+    try device.execute("PRAGMA journal_mode = WAL; UPDATE holdfast_local SET name = NULL")
+    refuses(folder + "/device.db", "a device's open database")
+    refuses(folder + "/device.db-wal", "a log")
+    device.close()
+    refuses(folder + "/device.db", "a device's closed database")
+    refuses(folder + "/device.db-journal", "a log that is not there yet")
+    for change in [
+      "UPDATE holdfast_local SET token = 'x'",
+      "UPDATE holdfast_local SET device = 'd'",
+      "INSERT INTO holdfast_quarantine (at, operation, problem, body) VALUES (0, 0, '', '')",
+    ] {
+      let used = folder + "/used.db"
+      try? FileManager.default.removeItem(atPath: used)
+      try FileManager.default.copyItem(atPath: path, toPath: used)
+      let connection = try SQLiteConnection(path: used)
+      try connection.execute(change)
+      connection.close()
+      refuses(used, "\(change)")
+    }
+    try FileManager.default.createSymbolicLink(atPath: folder + "/null", withDestinationPath: "/dev/null")
+    refuses(folder + "/null", "a device file")
+  }
+
+  @Test("is never in the data directory of the server (I2)", .enabled(if: Engine.used == .sqlite))
+  func dataDirectory() throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    // A server checkpoints its file meanwhile.
+    let inode = try FileManager.default.attributesOfItem(atPath: server.database)[.systemFileNumber] as? Int
+    for name in ["holdfast.db", "holdfast.history", "new.db", "snapshots/new.db"] {
+      refuses(server.path + "/" + name, "\(name)", isCompared: false)
+    }
+    let link = folder + "/link"
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: server.path)
+    refuses(link + "/holdfast.db", "through a link", isCompared: false)
+    refuses(folder + "/../\(server.folder.lastPathComponent)/holdfast.db", "a way round", isCompared: false)
+    let now = try FileManager.default.attributesOfItem(atPath: server.database)[.systemFileNumber] as? Int
+    #expect(inode != nil && now == inode)
+    #expect(!FileManager.default.fileExists(atPath: server.path + "/new.db"))
+    _ = try server.signUp("ann")
+  }
+}
+
 @Suite("A snapshot of a user")
 struct UserSnapshotTests {
   @Test("has all that the user may read, and nothing of others (I10)")

@@ -6,7 +6,9 @@ enum SnapshotCommand: Subcommand {
   static let form = CommandForm(
     name: "snapshot", summary: "Writes zones as one SQLite file that a device opens as its own.",
     options: [
-      .init(name: "output", value: "FILE", help: "The file; one that is there is replaced", isRequired: true),
+      .init(
+        name: "output", value: "FILE",
+        help: "The file; a snapshot that is there is replaced, and nothing else", isRequired: true),
       .init(name: "zone", value: "ZONE", help: "This zone"),
       .init(name: "public", value: nil, help: "All public zones"),
       .init(name: "user", value: "NAME", help: "All zones that this user may read, and no others"),

@@ -66,6 +66,7 @@ enum ImportCommand: Subcommand {
     -> ImportReport
   {
     let address = try CouchAddress(source)
+    if let path = options["conflicts"] { try checkLines(path) }
     let couch = CouchImport(
       documents: CouchDocuments(address),
       mapping: CouchMapping(schema: store.schema, tableMember: options["table-member"] ?? "type"),

@@ -40,6 +40,17 @@ func writeNewFile(_ path: String, _ bytes: [UInt8]) throws {
   }
 }
 
+/// Checks that lines of JSON can be appended to a file: there is none, or it has such lines.
+func checkLines(_ path: String) throws {
+  var status = stat()
+  guard stat(path, &status) == 0 else { return }
+  let isFile = status.st_mode & S_IFMT == S_IFREG
+  let bytes = isFile && status.st_size > 0 ? try readFile(path) : []
+  guard isFile, bytes.isEmpty || bytes.first == UInt8(ascii: "{") && bytes.last == UInt8(ascii: "\n") else {
+    throw Failure("\(path) is there, and does not have lines of JSON. Name another file.")
+  }
+}
+
 /// Appends to a file that only its owner may read.
 func appendToFile(_ path: String, _ bytes: [UInt8]) throws {
   let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)

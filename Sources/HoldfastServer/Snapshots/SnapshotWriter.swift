@@ -7,6 +7,7 @@ public import HoldfastService
 public struct SnapshotWriter {
   private let database: any ServerDatabase
   private let random: @Sendable (Int) -> [UInt8]
+  private let dataDirectory: String?
 
   /// Opens the database of a server.
   ///
@@ -14,22 +15,30 @@ public struct SnapshotWriter {
   public init(_ location: DatabaseLocation, environment: ServerEnvironment = .system) throws {
     database = try location.open(schema: nil, random: environment.random)
     random = environment.random
+    if case .directory(let path) = location { dataDirectory = path } else { dataDirectory = nil }
   }
 
-  /// Writes a file, replacing an existing one atomically.
+  /// Writes a file, replacing an existing snapshot atomically.
   ///
   /// - Returns: the zones in the file, with their change tokens.
-  /// - Throws: `ServerError`; errors of the database.
+  /// - Throws: `ServerError`, `refused` if another file than a snapshot is there; errors of the database.
   public func write(_ contents: SnapshotContents, to path: String) throws -> [(zone: String, token: String)] {
+    let target = SnapshotTarget(path: path, dataDirectory: dataDirectory)
+    try target.check()
     let new = "\(path).\(hexadecimal(random(4))).new"
     let builder = SnapshotBuilder(schema: database.schema, epoch: database.epoch)
     let zones = try database.read { reader in
       try writing(path) { try builder.build(contents, from: reader, to: new) }
     }
-    guard rename(new, path) == 0 else {
-      let reason = systemMessage(errno)
+    do {
+      // A device may have opened the earlier one as its database meanwhile.
+      try target.check()
+      guard rename(new, path) == 0 else {
+        throw ServerError(.unreachable, "\(path) can't be written: \(systemMessage(errno)).")
+      }
+    } catch {
       unlink(new)
-      throw ServerError(.unreachable, "\(path) can't be written: \(reason).")
+      throw error
     }
     let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
     try syncToDisk(folder)
