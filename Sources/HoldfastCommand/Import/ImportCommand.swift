@@ -32,7 +32,7 @@ enum ImportCommand: Subcommand {
     ],
     notes: """
       An import can be repeated: a record that is there already stays as it is, or, with --update, gets the values that differ. With --server
-      the password of NAME is read from the standard input. The command ends with 1 when a record was left out or refused.
+      the password of NAME is read from the standard input, unless a session of an earlier import goes on. The command ends with 1 when a record was left out or refused.
       docs/MIGRATING.md says how names and values are matched.
       """)
 
@@ -135,19 +135,38 @@ enum ImportCommand: Subcommand {
   /// - Returns: whether the server accepted all of it.
   private static func send(_ store: Store, as account: Account) throws -> Bool {
     let isSignedIn = try blocking { try await store.account()?.isSignedIn ?? false }
-    let password = isSignedIn ? "" : UsersCommand.readSecret("Password of \(account.name): ")
-    guard let password else { throw Failure("There was no password on the standard input.") }
-    let (summary, refused) = try blocking {
-      let engine = SyncEngine(store: store, server: account.server, app: "holdfast import")
-      if !isSignedIn {
-        try await engine.signIn(name: account.name, password: password, device: "holdfast import")
-      }
-      return (try await engine.sync(), try await store.quarantined())
-    }
+    // Only a sync finds out that the server has ended the session.
+    let sent = isSignedIn ? try blocking { try await syncInSession(store, account) } : nil
+    let summary = try sent ?? signInAndSync(store, account)
+    let refused = try blocking { try await store.quarantined() }
     print("\(summary.sent) operations sent.")
     Output.shared.set("sent", summary.sent)
     Output.shared.set("refused", .array(refused.map { .string("\($0.reason)") }))
     for set in refused { writeError("refused: \(set.reason)".shown) }
     return refused.isEmpty
+  }
+
+  private static func engine(_ store: Store, _ account: Account) -> SyncEngine {
+    SyncEngine(store: store, server: account.server, app: "holdfast import")
+  }
+
+  /// - Returns: nil if the session has ended.
+  private static func syncInSession(_ store: Store, _ account: Account) async throws -> SyncSummary? {
+    do { return try await engine(store, account).sync() } catch let error as StoreError
+      where error.code == .signedOut
+    {
+      return nil
+    }
+  }
+
+  private static func signInAndSync(_ store: Store, _ account: Account) throws -> SyncSummary {
+    guard let password = UsersCommand.readSecret("Password of \(account.name): ") else {
+      throw Failure("\(account.name) is not signed in, and there was no password on the standard input.")
+    }
+    return try blocking {
+      let engine = engine(store, account)
+      try await engine.signIn(name: account.name, password: password, device: "holdfast import")
+      return try await engine.sync()
+    }
   }
 }
