@@ -39,7 +39,7 @@ extension Administration {
   ///   - selection: which devices.
   ///   - zone: the only zone concerned; nil for all.
   /// - Returns: how many zones of devices that are. One of which a device has nothing needs no reset.
-  /// - Throws: `ServerError.notFound` when there is no such device or user.
+  /// - Throws: `ServerError.notFound` when there is no such device, user or zone.
   @discardableResult
   public func reset(_ selection: DeviceSelection, zone: String?) throws -> Int {
     var user: String?
@@ -49,6 +49,7 @@ extension Administration {
         throw ServerError(.notFound, "There is no user \(name). `holdfast users` lists them.")
       }
     }
+    try requireZones(zone.map { [$0] } ?? [])
     let devices = try database.read { try $0.lag(of: user) }.map(\.id)
     let chosen: [String]
     if case .device(let id) = selection {
@@ -69,6 +70,17 @@ extension Administration {
         audited = Audited(target: target, detail: "\(scope); \(count) to fetch again")
         return sum + count
       }
+    }
+  }
+}
+
+extension Administration {
+  /// A zone that is not there is a mistyped one: a command would seem to have done what it has not.
+  ///
+  /// - Throws: `ServerError.notFound`.
+  private func requireZones(_ zones: [String]) throws {
+    for zone in zones where try database.read({ try $0.zone(zone, for: nil) }) == nil {
+      throw ServerError(.notFound, "There is no zone \(zone). `holdfast zones` lists them.")
     }
   }
 }
@@ -142,7 +154,7 @@ extension Administration {
   ///   - tables: the tables that it may read and write; nil for all.
   ///   - zones: the zones that it may read and write; nil for all.
   /// - Returns: the token, which is not stored.
-  /// - Throws: `ServerError.refused` for a name that is invalid or taken, `notFound` for an unknown table.
+  /// - Throws: `ServerError.refused` for a name that is invalid or taken, `notFound` for an unknown table or zone.
   public func createToken(name: String, role: Role, tables: [String]?, zones: [String]?) throws -> String {
     do { try Credentials.checkNewName(name) } catch { throw ServerError(.refused, error.detail) }
     for table in tables ?? [] where schema.index(of: table) == nil {
@@ -151,6 +163,7 @@ extension Administration {
     for names in [tables, zones].compactMap(\.self) where !(1...TokenScope.nameLimit).contains(names.count) {
       throw ServerError(.refused, "A token names 1 to \(TokenScope.nameLimit) tables, and as many zones.")
     }
+    try requireZones(zones ?? [])
     let scope = TokenScope(role: role, tables: tables.map { TextSet($0) }, zones: zones.map { TextSet($0) })
     let token = makeToken(random: environment.random)
     try change(.token) { work, now, audited in
