@@ -50,7 +50,9 @@ struct PostgresExtension {
     for (table, columns) in difference?.droppedIndexes ?? [] {
       try PostgresIndexes.drop(columns, of: table, tables, on: connection)
     }
-    try addPublicZones()
+    let added = try addPublicZones()
+    // In a database of the same schema they were missing.
+    if heals { repaired += added.map { "repaired: the public zone \($0)" } }
     let (relations, catalogs) = try load()
     try installAndFeed(relations, catalogs, new, difference, adopted)
     if heals || difference?.changesSizes(in: schema) ?? false {
@@ -70,7 +72,7 @@ struct PostgresExtension {
     let repair = PostgresRepair(
       connection: connection, triggers: TriggerTables(schema: schema, relations: relations))
     for table in adopted { try repair.settle(table) }
-    if heals { repaired = try repair.run() }
+    if heals { repaired += try repair.run() }
   }
 
   /// Stores the relation of a table.
@@ -111,15 +113,19 @@ struct PostgresExtension {
     }
   }
 
-  private func addPublicZones() throws {
+  /// - Returns: the zones that were not there.
+  private func addPublicZones() throws -> [String] {
+    var added: [String] = []
     for zone in schema.publicZones {
-      try connection.run(
-        "INSERT INTO holdfast.zones (zone, seq, public) VALUES ($1, 0, true) ON CONFLICT DO NOTHING",
-        PostgresParameters(zone))
+      added += try connection.query(
+        "INSERT INTO holdfast.zones (zone, seq, public) VALUES ($1, 0, true) ON CONFLICT DO NOTHING RETURNING zone",
+        PostgresParameters(zone)
+      ).texts
       let rows = try connection.query(
         "SELECT public FROM holdfast.zones WHERE zone = $1", PostgresParameters(zone))
       if !rows.bool(0, 0) { throw ServerError.taken(publicZone: zone) }
     }
+    return added
   }
 
   /// Reads the tables from the catalog.
@@ -163,7 +169,7 @@ struct PostgresExtension {
   }
 
   /// Installs functions and triggers that are new, or differ from those of this version and schema.
-  private func install(
+  private mutating func install(
     _ relations: [PostgresRelation], _ catalogs: [PostgresCatalog], new: [Int]
   ) throws {
     let triggers = PostgresTriggers(schema: schema, relations: relations)
@@ -184,7 +190,8 @@ struct PostgresExtension {
         `holdfast doctor --repair` puts them back, and feeds what has changed.
         """)
     }
-    if known.isEmpty || known.text(0, 0) != mark {
+    // With its function a trigger is gone, too.
+    if known.isEmpty || known.text(0, 0) != mark || !missing.isEmpty {
       try connection.execute(functions)
       try connection.run(
         "INSERT INTO holdfast.meta (key, value) VALUES ('triggers', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
@@ -195,7 +202,10 @@ struct PostgresExtension {
         try connection.execute("DROP TRIGGER IF EXISTS \(name) ON \(relations[index].relation); " + sql)
       }
     }
-    if heals { return }
+    if heals {
+      repaired += missing.map { "repaired: the triggers of \(schema.tables[$0].name)" }
+      return
+    }
     let repair = PostgresRepair(connection: connection, triggers: triggers.tables)
     for index in missing { try repair.settle(index) }
   }

@@ -10,25 +10,29 @@ struct PostgresRepair {
 
   /// Compares all tables with the ledger, and settles the records that differ. Then corrects the seqs of the zones.
   ///
-  /// - Returns: a line for each repaired table.
+  /// - Returns: a line for each repaired table, and one for the seqs.
   func run() throws -> [String] {
     var lines: [String] = []
     for index in triggers.schema.tables.indices {
       let relation = triggers.relations[index].relation
       try connection.execute("LOCK TABLE \(relation) IN SHARE ROW EXCLUSIVE MODE")
-      try place(index)
+      let placed = try place(index)
       let count = try connection.query(
         PostgresStatement("SELECT count(*) FROM (\(differences(index, contents: true))) d")
       ).int64(0, 0)
-      if count == 0 { continue }
-      try settle(index, contents: true)
-      lines.append("repaired: \(triggers.schema.tables[index].name), \(count) records")
+      if count > 0 { try settle(index, contents: true) }
+      // A record whose column `zone` alone was wrong does not differ from the ledger any more.
+      if count > 0 || placed > 0 {
+        lines.append("repaired: \(triggers.schema.tables[index].name), \(max(count, placed)) records")
+      }
     }
-    try connection.execute(
+    let zones = try connection.query(
       """
       INSERT INTO holdfast.zones (zone, seq) SELECT r.zone, max(r.seq) FROM holdfast.records r GROUP BY r.zone
-      ON CONFLICT (zone) DO UPDATE SET seq = greatest(zones.seq, excluded.seq)
-      """)
+      ON CONFLICT (zone) DO UPDATE SET seq = excluded.seq WHERE zones.seq < excluded.seq
+      """
+    ).affectedCount
+    if zones > 0 { lines.append("repaired: the last seq of \(zones) zones") }
     return lines
   }
 
@@ -54,23 +58,29 @@ struct PostgresRepair {
   }
 
   /// Corrects the column `zone` from the parent records, as the bypassed trigger would have. The caller feeds the moved records afterwards.
-  private func place(_ index: Int) throws {
+  ///
+  /// - Returns: the number of corrected records.
+  private func place(_ index: Int) throws -> Int64 {
     let (relation, source) = (triggers.relations[index], triggers.zoneSource(index, home: "NULL"))
-    guard relation.hasZone, PlacementFunction(tables: triggers).sql(of: index) != nil else { return }
-    try takeIn(
+    guard relation.hasZone, PlacementFunction(tables: triggers).sql(of: index) != nil else { return 0 }
+    try connection.execute("SET LOCAL holdfast.service = 'on'")
+    let count = try takeIn(
       index,
       """
-      SET LOCAL holdfast.service = 'on';
       UPDATE \(relation.relation) u SET "zone" = k.zone FROM (
         SELECT t.ctid AS tid, \(source.zone) AS zone FROM \(relation.relation) t\(source.joins)
-      ) k WHERE u.ctid = k.tid AND u."zone" <> k.zone;
-      SET LOCAL holdfast.service = ''
+      ) k WHERE u.ctid = k.tid AND u."zone" <> k.zone
       """)
+    try connection.execute("SET LOCAL holdfast.service = ''")
+    return count
   }
 
   /// Changes records of a table. The table's constraints may refuse that.
-  private func takeIn(_ index: Int, _ sql: String) throws {
-    do { try connection.execute(sql) } catch {
+  ///
+  /// - Returns: the number of changed rows, for an UPDATE.
+  @discardableResult
+  private func takeIn(_ index: Int, _ sql: String) throws -> Int64 {
+    do { return Int64(try connection.queryOnce(PostgresStatement(sql)).affectedCount) } catch {
       guard error.code.isConstraint else { throw error }
       throw ServerError(
         .refused, "The records of \(triggers.schema.tables[index].name) can't be taken in: \(error.message).")
