@@ -98,6 +98,24 @@ struct CouchImportTests {
     #expect(count == 197)
   }
 
+  @Test("losing revisions are appended to lines of JSON, and to no other file (I3)")
+  func conflictsFile() throws {
+    let folder = try Programs.makeFolder()
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try Data(#require(Self.schema).json.bytes).write(to: folder.appendingPathComponent("holdfast.json"))
+    let database = folder.appendingPathComponent("other.db")
+    try SQLiteConnection(path: database.path).execute("CREATE TABLE a (b); INSERT INTO a VALUES (1)")
+    let before = try Data(contentsOf: database)
+    let run = try run(
+      [
+        "couchdb", "http://127.0.0.1:1/lists", "--schema", "holdfast.json", "--into", "device.db",
+        "--conflicts",
+        "other.db",
+      ], in: folder)
+    #expect(run.status == 1 && run.errors.contains("lines of JSON"), "\(run.errors)")
+    #expect(try Data(contentsOf: database) == before)
+  }
+
   @Test("what is no database of CouchDB is said, with the answer and without the password")
   func refusals() throws {
     let folder = try Programs.makeFolder()
