@@ -58,7 +58,9 @@ enum AuditCommand: Subcommand {
 /// `holdfast doctor`: checks the database.
 enum DoctorCommand: Subcommand {
   static let form = CommandForm(
-    name: "doctor", summary: "Checks the database for everything that must always hold.",
+    name: "doctor",
+    summary:
+      "Checks the database: access, zones, numbers, references, counts, and the values of all records.",
     options: [
       .init(
         name: "repair", value: nil,
@@ -66,7 +68,10 @@ enum DoctorCommand: Subcommand {
           "First gives everybody the access that members say; on PostgreSQL also puts triggers back, and feeds what was changed behind them"
       )
     ] + .database,
-    notes: "Ends with 1 when something is wrong. Works while the server runs.")
+    notes: """
+      Ends with 1 when something is wrong. Works while the server runs. Lines "in doubt" may be intended: values that the schema does not
+      allow and an earlier one did, and on PostgreSQL what SQL wrote.
+      """)
 
   static func run(_ options: Options) throws -> Int32 {
     if options.has("repair") {

@@ -148,9 +148,10 @@ package final class PostgresAdministration: StoreAdministration {
   }
 
   /// Finds records whose row is newer than their ledger row. The triggers and the service write both in one transaction, unless the write
-  /// changes nothing that devices have. Also finds tables of others among Holdfast's own.
+  /// changes nothing that devices have. Also finds tables of others among Holdfast's own, and values that the schema does not allow.
   package func doubts() throws -> [Finding] {
     try PostgresStrangers.doubts(on: connection)
+      + comparing { try PostgresValueDoubts(schema, layout, on: connection).findings() }
       + layout.relations.flatMap { relation in
         try rows(
           """

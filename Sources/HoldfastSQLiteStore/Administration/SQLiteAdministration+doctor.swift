@@ -15,8 +15,24 @@ extension SQLiteAdministration {
     }
   }
 
-  /// The server is the only writer of the file, so there are no doubtful findings.
-  package func doubts() throws -> [Finding] { [] }
+  /// Finds values that the schema does not allow.
+  package func doubts() throws -> [Finding] {
+    try connection.transaction(.deferred) {
+      try schema.tables.filter { !$0.isBuiltIn }.flatMap { table in
+        var doubts = ValueDoubts(table)
+        let columns = table.columns.map { ", \"\($0.name)\"" }.joined()
+        try connection.forEachRow("SELECT id\(columns) FROM \"\(table.name)\"") { row in
+          let values = table.columns.indices.map { index -> Value? in
+            let value = row.value(index + 1)
+            if case .blob = value { return nil }
+            return Value(value)
+          }
+          doubts.check(row.text(0), values)
+        }
+        return doubts.findings
+      }
+    }
+  }
 
   package func doctor() throws -> [Finding] {
     try connection.transaction(.deferred) {

@@ -30,6 +30,8 @@ public struct Finding: Sendable, Hashable, CustomStringConvertible {
     case trigger
     /// Two records have one unique value.
     case unique
+    /// Values of a column are none that the schema allows.
+    case value
     /// A record is in a wrong zone.
     case zone
   }
@@ -68,6 +70,8 @@ extension Finding.Kind {
       "`holdfast doctor --repair` gives users their own zones back; `holdfast zones grant ZONE NAME owner` gives any zone an owner."
     case .unique:
       "Change or delete one of the two records on a device; nothing else stops working meanwhile."
+    case .value:
+      "Correct the values by an edit of the records, on a device or over REST, unless an earlier schema allowed them."
     case .reference:
       "Delete the record that refers to it on a device or over REST; if there are many, restore a backup."
     case .zone:
