@@ -82,8 +82,9 @@ package final class ChangeSetRun {
   /// Whether another transaction must continue.
   package var isUnfinished = false
   private let prepare: Preparation?
-  private var isDone: [Bool]
-  private var creates: TextMap<Int>?
+  /// Whether an operation was applied, or waits for others that it needs first.
+  private var isBegun: [Bool]
+  private var creates: [Footprint.Key: Int]?
   private var deletes: TextMap<Int64>?
   /// Those of the record that was created last: the next of a request of REST has the same.
   private var lastStamps: (creation: ColumnStamp, text: String)?
@@ -102,7 +103,7 @@ package final class ChangeSetRun {
     self.prepare = prepare
     self.author = author
     self.stores = stores
-    isDone = Array(repeating: false, count: operations.count)
+    isBegun = Array(repeating: false, count: operations.count)
     stores.work = ChangeSetWork()
   }
 
@@ -133,10 +134,28 @@ package final class ChangeSetRun {
     try stores.transaction.settle(unless: RecordWriting(run: self).hasUniqueClash)
   }
 
+  /// Applies an operation, and before it the later creates of this set that it needs: a device may write a child before its parent.
+  ///
+  /// Each of those may need others in its turn. A device decides how long such a chain is, so it is kept here and not on the thread's stack.
   private func run(_ index: Int) throws {
-    if isDone[index] { return }
-    isDone[index] = true
-    let outer = current
+    if isBegun[index] { return }
+    isBegun[index] = true
+    var chain = [(index: index, needs: try needs(of: index))]
+    while let waiting = chain.last {
+      guard let need = waiting.needs.last else {
+        chain.removeLast()
+        try apply(waiting.index)
+        continue
+      }
+      chain[chain.count - 1].needs.removeLast()
+      if isBegun[need] { continue }
+      Trace.took(.broughtForward)
+      isBegun[need] = true
+      chain.append((need, try needs(of: need)))
+    }
+  }
+
+  private func apply(_ index: Int) throws {
     current = index
     if work.microseconds > stores.workLimit, !isPiece {
       throw Problem(
@@ -151,24 +170,42 @@ package final class ChangeSetRun {
     case .delete: try Deleting(run: self).delete(operation)
     }
     try settle()
-    current = outer
   }
 
-  /// Applies a later create of this set at once, because an earlier record needs it: a device may write a child before its parent.
-  ///
-  /// - Returns: whether the set has such a create.
-  func bringForward(_ table: Int, _ id: String) throws -> Bool {
-    if operations.count == 1 { return false }
-    if creates == nil {
-      creates = [:]
-      for (index, operation) in operations.enumerated() where operation.kind == .create {
-        creates?["\(operation.table) \(operation.id)"] = index
+  /// The later creates of records that an operation refers to and that do not exist yet, the first one last: its parent, the root of a
+  /// member's zone, and what its references with a delete rule name. Without them, such a reference would count as one to a deleted record.
+  private func needs(of index: Int) throws -> [Int] {
+    let operation = operations[index]
+    if operations.count == 1 || operation.kind == .delete { return [] }
+    let table = schema.tables[operation.table]
+    var needs: [Int] = []
+    if table.zone == .explicit, operation.kind == .create, let zone = operation.zone {
+      for root in schema.tables.indices where schema.tables[root].zone == .root {
+        if let create = laterCreate(of: root, zone), try !ledger.exists(zone) { needs.append(create) }
       }
     }
-    guard let index = creates?["\(table) \(id)"], index > current, !isDone[index] else { return false }
-    Trace.took(.broughtForward)
-    try run(index)
-    return true
+    for link in stores.links[operation.table] {
+      let isParent = table.zone == .parent(table.columns[link.column].name)
+      guard isParent || !author.isPresent && link.onDelete != .restrict,
+        let id = operation.value(of: link.column)?.text, let create = laterCreate(of: link.target, id),
+        try stores.tables[link.target].zone(of: id) == nil
+      else { continue }
+      needs.append(create)
+    }
+    return needs.reversed()
+  }
+
+  /// The create of a record in this set, if it is not applied yet.
+  private func laterCreate(of table: Int, _ id: String) -> Int? {
+    if creates == nil {
+      var found: [Footprint.Key: Int] = [:]
+      for (index, operation) in operations.enumerated() where operation.kind == .create {
+        found[Footprint.Key(table: operation.table, id: operation.id)] = index
+      }
+      creates = found
+    }
+    guard let index = creates?[Footprint.Key(table: table, id: id)], !isBegun[index] else { return nil }
+    return index
   }
 
   /// The base rev of this set's delete of a record; nil if the set does not delete it.

@@ -3,12 +3,11 @@ import HoldfastCore
 /// References to records that were deleted while the referencing device was offline. The deletion's rule (cascade or set null) is applied
 /// to the referencing record now.
 extension Creating {
-  /// The tombstone of a referenced record. Nil if the record is live, is created later in this set, is unknown, or is not visible to the
-  /// author.
+  /// The tombstone of a referenced record. Nil if the record is live, is unknown, or is not visible to the author. Creates of this set that
+  /// the reference names are applied before.
   private func end(of id: String, _ link: SyncSchema.Link) throws -> Tombstone? {
     let target = stores.tables[link.target]
     if try target.zone(of: id) != nil { return nil }
-    if try run.bringForward(link.target, id), try target.zone(of: id) != nil { return nil }
     guard let tombstone = try stores.tombstones.deletion(id, of: target.table.name),
       try ledger.role(of: author.user, in: tombstone.zone) != nil
     else { return nil }

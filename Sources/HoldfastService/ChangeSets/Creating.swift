@@ -98,7 +98,6 @@ struct Creating: ChangeSetPart {
       zone = try parentZone(operation.table, column: column, id: operation.parent(column, table))
     case .explicit:
       zone = operation.zone ?? ""
-      if try !ledger.exists(zone) { try bringForward(root: zone) }
     case .server: throw Problem(.readOnlyTable, table.name)
     }
     guard try ledger.role(of: author.user, in: zone) != nil else {
@@ -106,13 +105,6 @@ struct Creating: ChangeSetPart {
     }
     try AccessRules(run: run).require(.create, of: operation.table, in: zone)
     return zone
-  }
-
-  /// Applies a later create of a root record in this set, if there is one.
-  private func bringForward(root id: String) throws {
-    for (index, table) in schema.tables.enumerated() where table.zone == .root {
-      if try run.bringForward(index, id) { return }
-    }
   }
 
   /// The zone of the record that a parent column references.
@@ -123,10 +115,9 @@ struct Creating: ChangeSetPart {
         schema.tables[table].columns[$0.column].name == column
       })
     else { throw missing }
-    let parents = stores.tables[link.target]
-    var zone = try parents.zone(of: id)
-    if zone == nil, try run.bringForward(link.target, id) { zone = try parents.zone(of: id) }
-    guard let zone, try ledger.role(of: author.user, in: zone) != nil else { throw missing }
+    guard let zone = try stores.tables[link.target].zone(of: id),
+      try ledger.role(of: author.user, in: zone) != nil
+    else { throw missing }
     return zone
   }
 
