@@ -30,7 +30,7 @@ final class PostgresConsents: ConsentTable {
     JOIN holdfast.zones z ON z.zone = a.zone AND NOT z.public WHERE a."user" = $1 AND a.zone <> ALL ($3) LIMIT 1
     """
   private static let countZones: PostgresStatement = """
-    SELECT count(*) FROM (SELECT a.zone FROM holdfast.access a WHERE a."user" = $1 AND a.zone <> ALL ($2) LIMIT $3) z
+    SELECT count(*) FROM (SELECT a.zone FROM holdfast.access a WHERE a."user" = $1 LIMIT $2) z
     """
   private static let countEnded: PostgresStatement = """
     SELECT count(*) FROM holdfast.access a JOIN holdfast.zones z ON z.zone = a.zone AND NOT z.public
@@ -81,9 +81,8 @@ final class PostgresConsents: ConsentTable {
     return try !store.connection.query(Self.findShared, parameters).isEmpty
   }
 
-  func zoneCount(of user: String, besides zones: [String], upTo limit: Int) throws -> Int {
+  func zoneCount(of user: String, upTo limit: Int) throws -> Int {
     var parameters = PostgresParameters(user)
-    parameters.append(array: zones)
     parameters.append(Int64(limit))
     return Int(try store.connection.query(Self.countZones, parameters).int64(0, 0))
   }

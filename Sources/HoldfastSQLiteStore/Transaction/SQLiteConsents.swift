@@ -56,10 +56,10 @@ final class SQLiteConsents: ConsentTable {
       """, [.text(user), .text(other), .list(zones)]) != nil
   }
 
-  func zoneCount(of user: String, besides zones: [String], upTo limit: Int) throws -> Int {
+  func zoneCount(of user: String, upTo limit: Int) throws -> Int {
     let count = try connection.value(
-      "SELECT count(*) FROM (SELECT 1 FROM holdfast_access a WHERE user = ?1 AND \(Self.isOther("?2")) LIMIT ?3)",
-      [.text(user), .list(zones), .integer(Int64(limit))])
+      "SELECT count(*) FROM (SELECT 1 FROM holdfast_access WHERE user = ? LIMIT ?)",
+      [.text(user), .integer(Int64(limit))])
     return Int(count?.integer ?? 0)
   }
 

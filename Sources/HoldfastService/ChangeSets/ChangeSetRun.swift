@@ -86,6 +86,8 @@ package final class ChangeSetRun {
   private var isBegun: [Bool]
   private var creates: [Footprint.Key: Int]?
   private var deletes: TextMap<Int64>?
+  /// The author's name: nil until it was asked for, and an empty one for an author without a name.
+  private var knownName: String?
   /// Those of the record that was created last: the next of a request of REST has the same.
   private var lastStamps: (creation: ColumnStamp, text: String)?
 
@@ -237,6 +239,14 @@ package final class ChangeSetRun {
     }
   }
 
+  /// The name of the author, which each membership of a new root record has.
+  func authorName() throws -> String {
+    if let knownName { return knownName }
+    let name = try stores.store.accounts.name(ofID: author.user) ?? ""
+    knownName = name
+    return name
+  }
+
   /// The stamps of a record that is created.
   func text(of creation: ColumnStamp) -> String {
     if let lastStamps, lastStamps.creation == creation { return lastStamps.text }
@@ -246,12 +256,14 @@ package final class ChangeSetRun {
   }
 
   private func checkOwners() throws {
+    var checked: TextSet = []
     for (zone, user, operation) in ownerLosses {
       if let user, user == zone, try stores.isOwnZone(zone),
         try stores.memberList.ownRole(of: user, in: zone) != .owner
       {
         throw blame(operation, MemberRules.ownZone)
       }
+      if !checked.insert(zone).inserted { continue }
       // A public zone needs no owner. If the zone's root record is deleted, every member may leave.
       if try !stores.memberList.hasOwner(zone), try !ledger.isPublic(zone), try stores.isLive(zone) {
         throw blame(operation, Problem(.lastOwner))

@@ -70,8 +70,7 @@ struct Creating: ChangeSetPart {
     }
     if table.zone == .root, !isNew { try stores.followRoot(of: zone) }
     if table.zone == .root, isNew {
-      let name = try stores.store.accounts.name(ofID: author.user) ?? ""
-      try stores.addMember(author.user, named: name, role: .owner, to: zone, by: author)
+      try stores.addMember(author.user, named: run.authorName(), role: .owner, to: zone, by: author)
     }
   }
 

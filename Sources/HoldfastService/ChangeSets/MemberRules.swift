@@ -44,7 +44,7 @@ struct MemberRules: ChangeSetPart {
       return false
     }
     if try !consents.hasBlocked(user, author.user), try !stores.consents.hasLeft(user, zone),
-      try stores.consents.share(user, author.user),
+      try stores.consents.share(user, author.user, &stores.work),
       try stores.hasRoomForZone(user)
     {
       return false
@@ -71,7 +71,7 @@ struct MemberRules: ChangeSetPart {
     if try stores.memberList.groups(of: zone).count >= RecordStores.groupsOfZone {
       throw Problem(.sharingLimit, "A zone has at most \(RecordStores.groupsOfZone) groups.")
     }
-    let zones = try stores.zones(naming: group).count
+    let zones = try stores.countZones(naming: group)
     if zones >= RecordStores.zonesOfGroup {
       throw Problem(.sharingLimit, "A zone is the group of at most \(RecordStores.zonesOfGroup) others.")
     }

@@ -18,7 +18,7 @@ extension RecordStores {
     if members >= Self.membersOfZone {
       throw Problem(.sharingLimit, "A zone has at most \(Self.membersOfZone) members and groups.")
     }
-    try requireAccess(members: members + 1, zones: zones(naming: zone).count)
+    try requireAccess(members: members + 1, zones: countZones(naming: zone))
   }
 
   /// Requires that the access by a group of so many members can be recomputed in one transaction.
@@ -53,6 +53,7 @@ extension RecordStores {
 
   /// Updates the access by a group after the root record of the group's zone was deleted or restored.
   func followRoot(of zone: String) throws {
+    consents.forgetEnded()
     for group in try zones(naming: zone) {
       try settleAccess(to: group.zone)
       try resend(group)
@@ -73,6 +74,13 @@ extension RecordStores {
     let table = tables[members]
     return try table.references(by: memberColumns.group, to: [group]).compactMap { try table.record($0.id) }
       .sorted { $0.zone < $1.zone }
+  }
+
+  /// The number of records of `members` that name a zone as a group.
+  func countZones(naming group: String) throws -> Int {
+    let count = try tables[members].referenceCount(by: memberColumns.group, to: group)
+    work.addCompared(zones: count)
+    return count
   }
 
   /// Recomputes one user's role in a zone.
@@ -115,8 +123,8 @@ extension RecordStores {
 
   private func write(_ role: Role?, over before: Role?, of user: String, in zone: String) throws {
     if role == before { return }
-    ledger.setRole(role, of: user, in: zone)
-    ledger.changedMember(user)
+    ledger.setRole(role, over: before, of: user, in: zone)
+    if !ledger.isMade(zone) { consents.forgetEnded(of: user) }
     if role == nil { devices.noteLoss(of: zone, by: user, at: try ledger.seq(of: zone)) }
   }
 

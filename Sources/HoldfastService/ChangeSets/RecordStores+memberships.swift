@@ -17,7 +17,8 @@ extension RecordStores {
     let most = max(limits.zones, limits.zonesOfDevice)
     let count = try consents.zoneCount(of: user, upTo: most)
     if count < limits.zones { return true }
-    return try count < most && count - consents.endedZoneCount(of: user, isLive: isLive) < limits.zones
+    if count >= most { return false }
+    return try count - consents.endedZoneCount(of: user, among: count, &work, isLive: isLive) < limits.zones
   }
 
   /// Accepts the author's own pending membership.

@@ -23,8 +23,8 @@ package protocol ConsentTable: AnyObject {
   /// Whether two users share a zone that is not public, other than `zones`.
   func share(_ user: String, _ other: String, besides zones: [String]) throws -> Bool
 
-  /// The number of zones of a user, other than `zones`. Stops counting at `limit`.
-  func zoneCount(of user: String, besides zones: [String], upTo limit: Int) throws -> Int
+  /// The number of zones of a user. Stops counting at `limit`.
+  func zoneCount(of user: String, upTo limit: Int) throws -> Int
 
   /// The number of the user's zones that have ended: their root record is deleted.
   func endedZoneCount(of user: String, besides zones: [String]) throws -> Int

@@ -10,6 +10,7 @@ struct ChangeSetWork {
   static let follower = 40
   private static let edit = 200
   private static let access = 100
+  private static let wholeAccess = 1000
   private static let mergedBytes = 12
   private static let loggedBytes = 64
   private static let countedRows = 20
@@ -26,10 +27,16 @@ struct ChangeSetWork {
   /// Counts a record that is changed because another is deleted.
   mutating func addEdit() { microseconds += Self.edit }
 
-  /// Counts a recomputation of access to a zone.
+  /// Counts a recomputation of a user's access to a zone.
+  mutating func addAccess() { microseconds += Self.access }
+
+  /// Counts a recomputation of all access to a zone, which asks the database for its members and groups.
   ///
   /// - Parameter users: the number of examined users.
-  mutating func addAccess(users: Int = 1) { microseconds += Self.access * (1 + users / 10) }
+  mutating func addAccess(users: Int) { microseconds += Self.wholeAccess + Self.access * users / 10 }
+
+  /// Counts zones that are gone through to compare users, or to count.
+  mutating func addCompared(zones: Int) { microseconds += zones }
 
   /// Counts rows that a query counts.
   mutating func addCounted(rows: Int) { microseconds += rows / Self.countedRows }

@@ -6,12 +6,14 @@ struct ChangedIndex {
   /// The keys of the indexes.
   enum Lookup: Hashable {
     case zone(table: Int)
+    /// The records of a zone that have a value in a column.
+    case filled(table: Int, column: Int)
     case reference(table: Int, column: Int)
     case unique(table: Int, group: Int)
 
     fileprivate var table: Int {
       switch self {
-      case .zone(let table), .reference(let table, _), .unique(let table, _): table
+      case .zone(let table), .filled(let table, _), .reference(let table, _), .unique(let table, _): table
       }
     }
   }
@@ -35,11 +37,11 @@ struct ChangedIndex {
     }
   }
 
-  /// The ids of the records with a value, in their order.
+  /// The ids of the records with a value.
   mutating func ids(
     _ lookup: Lookup, _ value: IndexValue,
     among changed: some Sequence<(key: Footprint.Key, value: RecordEntry)>
-  ) -> [String] {
+  ) -> TextSet {
     if indexes[lookup] == nil {
       var made: [IndexValue: TextSet] = [:]
       for (key, entry) in changed where key.table == lookup.table {
@@ -47,7 +49,7 @@ struct ChangedIndex {
       }
       indexes[lookup] = made
     }
-    return indexes[lookup]?[value]?.sorted() ?? []
+    return indexes[lookup]?[value] ?? []
   }
 
   /// The index value of a record; nil if the index does not contain it.
@@ -55,6 +57,7 @@ struct ChangedIndex {
     guard let entry, let values = entry.values, let zone = entry.home else { return nil }
     switch lookup {
     case .zone: return IndexValue(zone: zone, values: [])
+    case .filled(_, let column): return values[column] == .null ? nil : IndexValue(zone: zone, values: [])
     case .reference(_, let column):
       return values[column] == .null ? nil : IndexValue(zone: "", values: [values[column]])
     case .unique(let table, let group):

@@ -9,9 +9,12 @@ package final class MemberList {
 
   /// The role of a zone's own member. Nil for other users, for members of its groups, and while the membership is pending.
   package func ownRole(of user: String, in zone: String) throws -> Role? {
-    for entry in changed(in: zone) where entry.values[columns.user] == .text(user) {
-      if entry.values[columns.inviter] != .null { return nil }
-      return entry.values[columns.role].text.flatMap(Role.init)
+    let ids = transaction.working.ids(
+      .unique(table: columns.table, group: columns.userGroup), IndexValue(zone: zone, values: [.text(user)]))
+    for id in ids {
+      guard let values = transaction.working.changed(key(id))?.values else { continue }
+      if values[columns.inviter] != .null { return nil }
+      return values[columns.role].text.flatMap(Role.init)
     }
     if transaction.zones.isMade(zone) { return nil }
     guard let stored = try transaction.store.zones.ownMember(user, of: zone), !isChanged(stored.id) else {
@@ -22,16 +25,21 @@ package final class MemberList {
 
   /// The accepted own members of a zone, and its groups.
   func members(of zone: String) throws -> [Member] {
-    try all(of: zone) { try transaction.store.zones.members(of: zone) }
+    try all(changed(in: zone), of: zone) { try transaction.store.zones.members(of: zone) }
   }
 
   /// The groups of a zone.
   func groups(of zone: String) throws -> [Member] {
-    try all(of: zone) { try transaction.store.zones.groups(of: zone) }.filter { $0.group != nil }
+    let changed = changed(.filled(table: columns.table, column: columns.group), in: zone)
+    return try all(changed, of: zone) { try transaction.store.zones.groups(of: zone) }.filter {
+      $0.group != nil
+    }
   }
 
-  private func all(of zone: String, _ stored: () throws -> [Member]) throws -> [Member] {
-    let new = changed(in: zone).compactMap { id, values -> Member? in
+  private func all(
+    _ changed: [(id: String, values: [Value])], of zone: String, _ stored: () throws -> [Member]
+  ) throws -> [Member] {
+    let new = changed.compactMap { id, values -> Member? in
       guard values[columns.inviter] == .null else { return nil }
       return Member(
         id: id, user: values[columns.user].text, group: values[columns.group].text,
@@ -43,12 +51,8 @@ package final class MemberList {
 
   /// The number of own members and groups of a zone, including pending ones.
   func count(of zone: String) throws -> Int {
-    var count = try transaction.zones.isMade(zone) ? 0 : transaction.store.zones.memberCount(of: zone)
-    for (key, entry) in transaction.working.changed where key.table == columns.table {
-      if entry.home == zone { count += 1 }
-      if transaction.working.stored(key)?.home == zone { count -= 1 }
-    }
-    return count
+    let stored = try transaction.zones.isMade(zone) ? 0 : transaction.store.zones.memberCount(of: zone)
+    return stored + transaction.working.memberGrowth(of: zone)
   }
 
   /// Whether a zone has an own owner. Owners by a group do not count, because the group may lose them.
@@ -65,19 +69,23 @@ package final class MemberList {
   func inviters(of user: String) throws -> [String] {
     var inviters = try transaction.store.consents.inviters(of: user).filter { !isChanged($0.id) }
       .map(\.inviter)
-    for (key, entry) in transaction.working.changed where key.table == columns.table {
-      guard let values = entry.values, values[columns.user].text == user,
-        let inviter = values[columns.inviter].text
-      else { continue }
-      inviters.append(inviter)
+    let changed = transaction.working.ids(
+      .reference(table: columns.table, column: columns.user), IndexValue(zone: "", values: [.text(user)]))
+    for id in changed {
+      if let inviter = transaction.working.changed(key(id))?.values?[columns.inviter].text {
+        inviters.append(inviter)
+      }
     }
     return inviters
   }
 
   /// The changed `members` records of a zone, in the order of their ids.
   private func changed(in zone: String) -> [(id: String, values: [Value])] {
-    transaction.working.ids(.zone(table: columns.table), IndexValue(zone: zone, values: [])).compactMap {
-      id in
+    changed(.zone(table: columns.table), in: zone)
+  }
+
+  private func changed(_ lookup: ChangedIndex.Lookup, in zone: String) -> [(id: String, values: [Value])] {
+    transaction.working.ids(lookup, IndexValue(zone: zone, values: [])).compactMap { id in
       transaction.working.changed(key(id))?.values.map { (id, $0) }
     }
   }
@@ -95,6 +103,8 @@ package struct MemberColumns {
   package let role: Int
   package let group: Int
   package let inviter: Int
+  /// The number of the unique group of `user`.
+  let userGroup: Int
 
   package init(_ schema: SyncSchema) {
     func column(_ name: String) -> Int {
@@ -106,5 +116,6 @@ package struct MemberColumns {
     table = schema.index(of: TableSchema.members.name) ?? 0
     (user, name, role) = (column("user"), column("name"), column("role"))
     (group, inviter) = (column("group"), column(TableSchema.inviterColumn))
+    userGroup = TableSchema.members.unique.firstIndex(of: ["user"]) ?? 0
   }
 }

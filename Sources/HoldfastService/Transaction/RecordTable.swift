@@ -98,6 +98,14 @@ package final class RecordTable {
     }
   }
 
+  /// The number of records whose column has a value.
+  package func referenceCount(by column: Int, to value: String) throws -> Int {
+    let stored = try transaction.store.references(of: index, by: column, to: [value], limit: .max)
+    return stored.count { !isChanged($0.id) }
+      + transaction.working.count(
+        .reference(table: index, column: column), IndexValue(zone: "", values: [.text(value)]))
+  }
+
   /// Another record of the zone with the same values in a unique group, or nil.
   package func holder(of group: [String], like record: StoredRecord) throws -> String? {
     guard let number = table.unique.firstIndex(of: group) else { return nil }

@@ -32,8 +32,12 @@ final class WorkingSet {
   /// The changed records in the order of their first change. Records that are unchanged again may remain in it.
   private var order: [Slot] = []
   private var journal: [(slot: Slot, stored: RecordEntry?, changed: RecordEntry?)] = []
+  private let members: Int?
+  /// How many records of `members` each zone has more than in the database.
+  private var growth: TextMap<Int> = [:]
 
   init(_ schema: SyncSchema) {
+    members = schema.index(of: TableSchema.members.name)
     index = ChangedIndex(schema)
     lists = ChangedLists(schema)
   }
@@ -86,7 +90,9 @@ final class WorkingSet {
   /// Adds a record that was read.
   func learn(_ key: Key, _ entry: RecordEntry) {
     let slot = slot(of: key)
+    count(slot, -1)
     slot.stored = entry
+    count(slot, 1)
     slot.isNowhere = entry.isNowhere && slot.changed == nil
   }
 
@@ -100,6 +106,7 @@ final class WorkingSet {
 
   private func clearLookups() {
     changedCount = 0
+    growth = [:]
     order.removeAll(keepingCapacity: true)
     index.removeAll()
     lists.removeAll()
@@ -118,10 +125,22 @@ final class WorkingSet {
   private func set(_ slot: Slot, _ entry: RecordEntry?) {
     let before = slot.changed
     changedCount += (entry == nil ? 0 : 1) - (before == nil ? 0 : 1)
+    count(slot, -1)
     slot.changed = entry
+    count(slot, 1)
     slot.isNowhere = entry == nil && slot.stored?.isNowhere == true
     index.move(slot.key, from: before, to: entry)
     lists.put(slot.key, entry)
+  }
+
+  /// How many records of `members` a zone has more than in the database.
+  func memberGrowth(of zone: String) -> Int { growth[zone] ?? 0 }
+
+  /// Adds what a changed record of `members` makes of the numbers, or takes it back.
+  private func count(_ slot: Slot, _ sign: Int) {
+    guard slot.key.table == members, let changed = slot.changed else { return }
+    if let zone = changed.home { growth[zone, default: 0] += sign }
+    if let zone = slot.stored?.home { growth[zone, default: 0] -= sign }
   }
 
   private func add(_ slot: Slot) {
@@ -143,6 +162,7 @@ final class WorkingSet {
       slot.isOrdered = false
       guard let entry = slot.changed else { continue }
       note(slot)
+      // The numbers are cleared below, with everything else that is about the changed records.
       slot.stored = entry
       slot.changed = nil
       slot.isNowhere = entry.isNowhere
@@ -157,7 +177,9 @@ final class WorkingSet {
 
   func undoPart() {
     for note in journal {
+      count(note.slot, -1)
       note.slot.stored = note.stored
+      count(note.slot, 1)
       if note.changed != nil { add(note.slot) }
       set(note.slot, note.changed)
     }
@@ -177,6 +199,11 @@ final class WorkingSet {
 
   /// The ids of the changed records that match an index value, in their order.
   func ids(_ lookup: ChangedIndex.Lookup, _ value: IndexValue) -> [String] {
-    index.ids(lookup, value, among: changed)
+    index.ids(lookup, value, among: changed).sorted()
+  }
+
+  /// The number of changed records that match an index value.
+  func count(_ lookup: ChangedIndex.Lookup, _ value: IndexValue) -> Int {
+    index.ids(lookup, value, among: changed).count
   }
 }

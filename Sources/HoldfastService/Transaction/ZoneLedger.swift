@@ -34,12 +34,11 @@ package final class ZoneLedger {
   /// The stored roles.
   private var known: [ZoneUser: Role?] = [:]
   /// The roles that the transaction changes.
-  private var changed: [ZoneUser: Role?] = [:]
+  private(set) var changedRoles = ChangedRoles()
   /// The role that was asked for last; nil when roles have changed since.
   private var recent: (member: ZoneUser, role: Role?)?
   /// What to take back when the part is undone.
   private var journal: [(slot: Slot, before: Zone?)] = []
-  private var roleJournal: [(member: ZoneUser, before: Role??)] = []
   private var madeBefore = 0
   /// The number of bytes that the change set adds to the conflict log of each zone.
   private var logged: TextMap<Int64> = [:]
@@ -57,7 +56,7 @@ package final class ZoneLedger {
     last = nil
     for (name, locked) in fetched.zones { slot(of: name).zone = locked.map(Self.zone) }
     (known, recent) = (fetched.roles, nil)
-    changed.removeAll(keepingCapacity: true)
+    changedRoles.removeAll()
     made.removeAll(keepingCapacity: true)
     written = 0
     changedUsers.removeAll(keepingCapacity: true)
@@ -79,14 +78,14 @@ package final class ZoneLedger {
   func beginPart() {
     for note in journal { note.slot.isNoted = false }
     journal.removeAll(keepingCapacity: true)
-    roleJournal.removeAll(keepingCapacity: true)
+    changedRoles.beginPart()
     madeBefore = made.count
   }
 
   func undoPart() {
     for (slot, before) in journal { slot.zone = before }
     recent = nil
-    for (member, before) in roleJournal.reversed() { changed[member] = before }
+    changedRoles.undoPart()
     made.removeLast(made.count - madeBefore)
     written = min(written, made.count)
     beginPart()
@@ -114,7 +113,7 @@ package final class ZoneLedger {
       guard let zone = slot.zone, zone.isDirty else { return nil }
       return MovedZone(zone: slot.name, seq: zone.seq, counts: zone.counts)
     }.sorted { $0.zone < $1.zone }
-    delta.roles = changed.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    delta.roles = changedRoles.all
   }
 
   // MARK: Zones
@@ -251,7 +250,7 @@ package final class ZoneLedger {
   func memberRole(of user: String, in zone: String) throws -> Role? {
     if let recent, recent.member.zone == zone, recent.member.user == user { return recent.role }
     let member = ZoneUser(zone: zone, user: user)
-    let role = try changed[member] ?? known[member] ?? storedRole(of: member)
+    let role = try changedRoles[member] ?? known[member] ?? storedRole(of: member)
     recent = (member, role)
     return role
   }
@@ -266,24 +265,19 @@ package final class ZoneLedger {
   /// The roles of all users with access to the zone.
   func roles(in zone: String) throws -> TextMap<Role> {
     var roles = try isMade(zone) ? [:] : table.roles(in: zone)
-    for (member, role) in changed where member.zone == zone { roles[member.user] = role }
+    for (user, role) in changedRoles.roles(in: zone) { roles[user] = role }
     return roles
   }
 
   /// Stores a user's effective role in a zone, as its members grant it.
-  func setRole(_ role: Role?, of user: String, in zone: String) {
-    let member = ZoneUser(zone: zone, user: user)
-    roleJournal.append((member, changed[member]))
-    changed[member] = .some(role)
+  ///
+  /// - Parameter before: the role so far.
+  func setRole(_ role: Role?, over before: Role?, of user: String, in zone: String) {
+    changedRoles.set(role, over: before, of: ZoneUser(zone: zone, user: user), isMade: isMade(zone))
     recent = nil
     changedMember(user)
   }
 
   /// Records that a membership of a user was written.
   func changedMember(_ user: String?) { if let user { changedUsers.insert(user) } }
-
-  /// The zones in which the transaction changes a role of any of the users.
-  func changedZones(of users: String...) -> [String] {
-    TextSet(changed.keys.lazy.filter { users.contains($0.user) }.map(\.zone)).sorted()
-  }
 }
