@@ -75,6 +75,8 @@ package final class ChangeSetRun {
   let mayBeCut: Bool
   /// Whether this transaction runs one piece of a large deletion.
   private(set) var isPiece: Bool
+  /// How far the pieces of the deletion are, and what the first one has checked.
+  var cut: CutDeletion?
   /// What it created, as long as each operation so far created one record, exactly as it says.
   private var createdSoFar: CreatedSet?
   /// What it created, if it did nothing else.
@@ -96,10 +98,12 @@ package final class ChangeSetRun {
 
   package init(
     _ operations: [RecordOperation], by author: Author, on stores: RecordStores, isErasing: Bool = false,
-    mayBeCut: Bool = false, isPiece: Bool = false, prepare: Preparation? = nil
+    mayBeCut: Bool = false, isPiece: Bool = false, after cut: CutDeletion? = nil,
+    prepare: Preparation? = nil
   ) {
     self.mayBeCut = mayBeCut
     self.isPiece = isPiece
+    self.cut = cut
     self.operations = operations
     self.isErasing = isErasing
     self.prepare = prepare
@@ -113,12 +117,13 @@ package final class ChangeSetRun {
   ///
   /// - Throws: `Problem` if the set is refused; errors of the store.
   package func run() throws {
-    if isPiece { isPiece = try Deleting(run: self).isCertain() }
-    for index in operations.indices {
-      try run(index)
-      // The last piece checks the rules for the set as a whole.
-      if isUnfinished { return try stores.transaction.settle { false } }
+    if isPiece, try !runPiece() {
+      isUnfinished = true
+      return try stores.transaction.settle { false }
     }
+    for index in operations.indices { try run(index) }
+    // Nothing refuses a deletion of which pieces are committed.
+    if isPiece { return try stores.transaction.settle { false } }
     try ReferenceRules(run: self).checkOpenReferences()
     try RecordWriting(run: self).checkUnique()
     try checkOwners()
@@ -129,6 +134,16 @@ package final class ChangeSetRun {
       try ledger.requireRoom(stores.zoneLimits)
     }
     try stores.transaction.settle { false }
+  }
+
+  /// Deletes what is below the named records, up to the limit of one transaction.
+  ///
+  /// - Returns: whether the named records come next.
+  private func runPiece() throws -> Bool {
+    let isFirst = cut == nil
+    if isFirst { cut = try Deleting(run: self).decide() }
+    isPiece = cut != nil
+    return try !isPiece || Deleting(run: self).removeBelowNamed(isFirst: isFirst)
   }
 
   /// Called when one operation has written everything.

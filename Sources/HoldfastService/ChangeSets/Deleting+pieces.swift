@@ -3,6 +3,11 @@ import HoldfastCore
 /// Thrown if a deletion cascades to more records than one transaction deletes, and can run in pieces.
 struct LongDeletion: Error {}
 
+/// Thrown if the records below a record cannot be deleted the deepest first.
+private struct EntangledDeletion: Error {
+  let problem: Problem
+}
+
 /// Deletions in pieces: docs/SERVER.md, "How long one request holds the writer".
 extension Deleting {
   /// The number of records of a level that are read together: as many as a piece deletes, less those above it. So the same few are not
@@ -40,13 +45,86 @@ extension Deleting {
     }
   }
 
-  /// Whether no record below the deleted ones can prevent the deletion, so that a piece of it may commit before the rest.
-  func isCertain() throws -> Bool {
+  /// What the author may delete, if nothing can refuse the set from here on; nil if something can. Pieces of a set that is refused at its end
+  /// would stay deleted.
+  func decide() throws -> CutDeletion? {
+    var zones: [String?] = []
+    // The tables and zones that are certain.
+    var known: Set<Footprint.Key> = []
     for operation in run.operations {
-      guard let live = try stores.tables[operation.table].record(operation.id) else { continue }
-      if try !isCertain(from: live.table, in: live.zone) { return false }
+      guard let live = try stores.tables[operation.table].record(operation.id),
+        try ledger.role(of: author.user, in: live.zone) != nil
+      else {
+        do { try deleteNothing(operation) } catch is Problem { return nil }
+        zones.append(nil)
+        continue
+      }
+      if !known.contains(Footprint.Key(table: live.table, id: live.zone)) {
+        guard try isCertain(live) else { return nil }
+        known.insert(Footprint.Key(table: live.table, id: live.zone))
+      }
+      zones.append(live.zone)
+    }
+    return CutDeletion(zones: zones)
+  }
+
+  /// Deletes what is below the named records, up to the limit of one transaction. The named records go last, in one transaction.
+  ///
+  /// - Parameter isFirst: whether nothing of it is committed yet.
+  /// - Returns: whether all of it is deleted.
+  func removeBelowNamed(isFirst: Bool) throws -> Bool {
+    guard var cut = run.cut else { return true }
+    defer { run.cut = cut }
+    while cut.done < run.operations.count {
+      run.work.addOperation()
+      let operation = run.operations[cut.done]
+      if let live = try stores.tables[operation.table].record(operation.id),
+        try mayGo(live, cut.zones[cut.done])
+      {
+        do {
+          if try !removeBelow(live, at: stamp(of: operation)) {
+            Trace.took(.deletedInPieces)
+            return false
+          }
+        } catch let entangled as EntangledDeletion {
+          if isFirst { throw run.blame(cut.done, entangled.problem) }
+          // A refusal would leave what is deleted so far. The rest goes in this transaction, of whatever size.
+          cut.done = run.operations.count
+          return true
+        }
+      }
+      cut.done += 1
+      if run.work.microseconds > stores.pieceLimit, cut.done < run.operations.count { return false }
     }
     return true
+  }
+
+  /// Deletes a named record in the last piece, with what others have added below it since.
+  func deleteNamed(_ record: StoredRecord?, at stamp: Stamp) throws {
+    guard let record, let cut = run.cut, try mayGo(record, cut.zones[run.current]) else {
+      return Trace.took(.deletedNothing)
+    }
+    Trace.took(.deleted)
+    try remove(record, at: stamp, isInside: false)
+  }
+
+  /// Whether a named record goes: the right that the first piece has found holds for the later ones. A record that others have moved since
+  /// stays, like one below it, unless the author may delete it where it is now.
+  private func mayGo(_ live: StoredRecord, _ decided: String?) throws -> Bool {
+    if let decided, TextKey(decided) == TextKey(live.zone) { return true }
+    return try isCertain(live)
+  }
+
+  /// Whether the author may delete a record and everything below it, and no rule can prevent that later. Whether a zone keeps an owner
+  /// without a membership, only its last transaction can say.
+  private func isCertain(_ live: StoredRecord) throws -> Bool {
+    switch schema.tables[live.table].zone {
+    case .explicit, .server: return false
+    case .root, .parent, .user, .public: break
+    }
+    guard try ledger.role(of: author.user, in: live.zone) != nil else { return false }
+    do { try AccessRules(run: run).requireDelete(of: live) } catch is Problem { return false }
+    return try isCertain(from: live.table, in: live.zone)
   }
 
   private func isCertain(from table: Int, in zone: String) throws -> Bool {
@@ -71,7 +149,7 @@ extension Deleting {
   /// Deletes the records that cascade from a record, the deepest first, up to the limit of one transaction.
   ///
   /// - Returns: whether all of them are deleted.
-  func removeBelow(_ live: StoredRecord, at stamp: Stamp) throws -> Bool {
+  private func removeBelow(_ live: StoredRecord, at stamp: Stamp) throws -> Bool {
     var levels = [[Footprint.Key(table: live.table, id: live.id)]]
     var above = Set(levels[0])
     while let level = levels.last {
@@ -99,8 +177,9 @@ extension Deleting {
     return true
   }
 
-  private func tooDeep(_ reason: String) -> Problem {
-    Problem(.changeSetTooLarge, "The records that go along \(reason): delete some of them first.")
+  private func tooDeep(_ reason: String) -> EntangledDeletion {
+    EntangledDeletion(
+      problem: Problem(.changeSetTooLarge, "The records that go along \(reason): delete some of them first."))
   }
 
   /// Some of the records that cascade from the records of a level. A reference back to an upper level closes a cycle, and is set to null.

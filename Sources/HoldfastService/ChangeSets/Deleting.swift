@@ -6,23 +6,20 @@ struct Deleting: ChangeSetPart {
 
   /// Applies a delete. A delete always wins. The rules of the references decide about the children.
   func delete(_ operation: RecordOperation) throws {
-    guard let live = try stores.tables[operation.table].record(operation.id),
-      try ledger.role(of: author.user, in: live.zone) != nil
-    else { return try deleteNothing(operation) }
+    let record = try stores.tables[operation.table].record(operation.id)
+    if run.isPiece { return try deleteNamed(record, at: stamp(of: operation)) }
+    guard let live = record, try ledger.role(of: author.user, in: live.zone) != nil else {
+      return try deleteNothing(operation)
+    }
     try AccessRules(run: run).requireDelete(of: live)
     Trace.took(.deleted)
-    if run.isPiece, try !removeBelow(live, at: stamp(of: operation)) {
-      Trace.took(.deletedInPieces)
-      run.isUnfinished = true
-      return
-    }
     try remove(live, at: stamp(of: operation))
     try removeMember(live)
   }
 
   /// A delete of a record that does not exist, or is not visible to the author. It succeeds, unless a restore may have lost the record and
   /// the author's device is ahead of the restored server. A later recovery of the record would then undo the deletion.
-  private func deleteNothing(_ operation: RecordOperation) throws {
+  func deleteNothing(_ operation: RecordOperation) throws {
     if operation.rev > 0, let history = stores.history, history.previous != nil,
       try stores.tombstones.deletion(operation.id, of: schema.tables[operation.table].name) == nil,
       try stores.devices.hasAcks(author.device, notOf: history.epoch)

@@ -4,6 +4,6 @@ package struct RestProgress: Sendable, Equatable {
   package var done = 0
   /// The results of the finished items, as JSON separated by commas.
   var results: [UInt8] = []
-  /// Whether the next item, a deletion, is partly done.
-  var isCut = false
+  /// The next item, if it is a deletion that is partly done.
+  var cut: CutDeletion?
 }

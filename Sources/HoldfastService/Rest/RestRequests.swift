@@ -52,13 +52,13 @@ package struct RestRequests {
     case .single:
       let results = try run.runEach(after: begun)
       var progress = begun
-      progress.isCut = run.isUnfinished
-      if run.isUnfinished { return (nil, progress) }
+      progress.cut = run.cut
+      if run.cut != nil { return (nil, progress) }
       return (text.answer(.results(results), command.form, in: work.store.history), progress)
     case .each:
       var progress = begun
       let results = try run.runEach(after: begun)
-      progress.isCut = run.isUnfinished
+      progress.cut = run.cut
       text.add(results, to: &progress)
       return (progress.done < command.items.count ? nil : text.answer(progress), progress)
     }

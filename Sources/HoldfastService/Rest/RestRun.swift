@@ -22,8 +22,8 @@ final class RestRun {
   private(set) var hasRecalled = false
   /// The remaining bytes of records that fit into the answer.
   var room = 0
-  /// Whether the last item, a deletion, is only partly done.
-  private(set) var isUnfinished = false
+  /// The last item, if it is a deletion that is only partly done.
+  private(set) var cut: CutDeletion?
   /// The state before each item that was begun.
   private var before: [VisibleRecord?]
 
@@ -54,11 +54,8 @@ final class RestRun {
           hasRecalled = true
           continue
         }
-        let isCut = command.progress.isCut && index == command.progress.done
-        guard let result = try runAlone(item, index, isCut: isCut) else {
-          isUnfinished = true
-          return results
-        }
+        let begun = command.progress.cut.flatMap { $0.place == index ? $0 : nil }
+        guard let result = try runAlone(item, index, after: begun) else { return results }
         results.append(result)
       }
     }
@@ -66,12 +63,15 @@ final class RestRun {
   }
 
   /// Executes one item; nil if only a piece of it is done.
-  private func runAlone(_ item: RestItem, _ index: Int, isCut: Bool) throws -> RestResult? {
+  private func runAlone(_ item: RestItem, _ index: Int, after begun: CutDeletion?) throws -> RestResult? {
     if item.verb == .resolve { return try resolve(item) }
-    let piece = try work.runPiece([item.operation], by: author, keeper: 0, isCut: isCut) {
-      [unowned self] _, _ in try prepare(item, index)
-    }
-    if piece.isUnfinished { return nil }
+    // A condition that holds now may fail before the last piece.
+    let piece = try work.runPiece(
+      [item.operation], by: author, keeper: 0, after: begun, mayBeCut: item.condition == nil
+    ) { [unowned self] _, _ in try prepare(item, index) }
+    cut = piece.cut
+    cut?.place = Int64(index)
+    if cut != nil { return nil }
     if let refused = piece.refused { return .failure(try failure(refused.problem, item)) }
     return try result(item, index)
   }

@@ -10,8 +10,8 @@ package struct SyncCommand: Sendable {
   package let acks: [(zone: String, ack: ZoneAck?)]
   /// The device's chain after each change set.
   package let chains: [Fingerprint]
-  /// Whether the next change set, a deletion, is partly done.
-  package var isCut = false
+  /// A change set of the request, if it is a deletion that is partly done.
+  package var cut: CutDeletion?
 
   /// Parses the acks of a request, and computes the chains.
   ///

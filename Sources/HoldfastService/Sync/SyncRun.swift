@@ -50,7 +50,7 @@ package struct SyncRun {
     }
     if replays > 0 { Trace.took(.replaySkipped) }
     let author = Author(device: number, user: device.user, clock: now)
-    var isUnfinished = false
+    var unfinished: CutDeletion?
     try zones.take(request.claims, by: author)
     var outcome = SyncOutcome()
     outcome.refusedRecoveries = try records.take(request.recovered, by: author)
@@ -62,17 +62,20 @@ package struct SyncRun {
         break
       }
       let set = request.changeSets[index]
-      let result = try apply(set, by: author, isCut: command.isCut && index == replays)
-      if result.isUnfinished {
-        isUnfinished = true
+      let first = device.confirmed + 1
+      let cut = command.cut.flatMap { $0.place == first ? $0 : nil }
+      let result = try apply(set, by: author, after: cut)
+      if var cut = result.cut {
+        cut.place = first
+        unfinished = cut
         break
       }
       if request.takesAsSent, work.store.isVerbatim, var created = result.created {
-        created.first = device.confirmed + 1
+        created.first = first
         outcome.created.append(created)
       }
       if let refusal = result.refused {
-        try work.stores.devices.addRefusal(number, first: device.confirmed + 1, count: set.count, refusal)
+        try work.stores.devices.addRefusal(number, first: first, count: set.count, refusal)
       }
       Trace.took(result.refused == nil ? .setApplied : .setRefused)
       device.move(past: set, chain: command.chains[index])
@@ -80,7 +83,7 @@ package struct SyncRun {
     }
     device.acknowledgedRefusals = max(device.acknowledgedRefusals, request.acknowledgedRefusals)
     try work.stores.devices.advance(number, to: device, clock: written, at: work.clock.trusted.written())
-    return isUnfinished ? .unfinished(RestProgress(isCut: true)) : .synced(outcome)
+    return unfinished.map { .unfinished(RestProgress(cut: $0)) } ?? .synced(outcome)
   }
 
   /// Requires that a device acknowledges its refusals before it sends more. A device with too many zones must send all acks.
@@ -141,13 +144,13 @@ package struct SyncRun {
   }
 
   private func apply(
-    _ set: ReceivedChangeSet, by author: Author, isCut: Bool
+    _ set: ReceivedChangeSet, by author: Author, after cut: CutDeletion?
   ) throws -> PieceResult {
     switch set.content {
     case .failure(let refused):
       work.count(refused: refused.problem.code)
       return PieceResult(refused: refused)
-    case .success(let operations): return try work.runPiece(operations, by: author, isCut: isCut)
+    case .success(let operations): return try work.runPiece(operations, by: author, after: cut)
     }
   }
 }

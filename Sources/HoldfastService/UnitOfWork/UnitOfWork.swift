@@ -114,13 +114,15 @@ package final class UnitOfWork {
 
   /// Runs one change set. If its deletions cascade to too many records for one transaction, runs only a piece of it.
   ///
-  /// - Parameter isCut: whether an earlier transaction has done a piece.
+  /// - Parameters:
+  ///   - cut: what earlier transactions have done of it; nil for nothing.
+  ///   - mayBeCut: whether it may run in pieces.
   func runPiece(
-    _ operations: [RecordOperation], by author: Author, keeper: Int64? = nil, isCut: Bool,
-    prepare: ChangeSetRun.Preparation? = nil
+    _ operations: [RecordOperation], by author: Author, keeper: Int64? = nil, after cut: CutDeletion?,
+    mayBeCut: Bool = true, prepare: ChangeSetRun.Preparation? = nil
   ) throws -> PieceResult {
-    if !isCut {
-      let whole = ChangeSetRun(operations, by: author, on: stores, mayBeCut: true, prepare: prepare)
+    if cut == nil {
+      let whole = ChangeSetRun(operations, by: author, on: stores, mayBeCut: mayBeCut, prepare: prepare)
       do {
         let refused = try perform(whole, keeper)
         return PieceResult(refused: refused, created: refused == nil ? whole.created : nil)
@@ -128,9 +130,9 @@ package final class UnitOfWork {
         try transaction.undoPart()
       }
     }
-    let piece = ChangeSetRun(operations, by: author, on: stores, isPiece: true, prepare: prepare)
+    let piece = ChangeSetRun(operations, by: author, on: stores, isPiece: true, after: cut, prepare: prepare)
     let refused = try perform(piece, keeper)
-    return PieceResult(refused: refused, isUnfinished: refused == nil && piece.isUnfinished)
+    return PieceResult(refused: refused, cut: refused == nil && piece.isUnfinished ? piece.cut : nil)
   }
 
   private func perform(_ run: ChangeSetRun, _ keeper: Int64?) throws -> RefusedOperation? {
@@ -190,8 +192,8 @@ package final class UnitOfWork {
 struct PieceResult {
   /// The reason if it was refused.
   var refused: RefusedOperation?
-  /// Whether another transaction must run the rest.
-  var isUnfinished = false
+  /// How far it is, if another transaction must run the rest.
+  var cut: CutDeletion?
   /// What it created, if it did nothing else.
   var created: CreatedSet?
 }
