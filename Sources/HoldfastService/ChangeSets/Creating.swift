@@ -68,7 +68,10 @@ struct Creating: ChangeSetPart {
       }
       try stores.followMember(values, in: zone)
     }
-    if table.zone == .root, !isNew { try stores.followRoot(of: zone) }
+    if table.zone == .root, !isNew {
+      try stores.followRoot(of: zone)
+      try stores.ensureOwner(of: zone, by: author)
+    }
     if table.zone == .root, isNew {
       try stores.addMember(author.user, named: run.authorName(), role: .owner, to: zone, by: author)
     }

@@ -59,6 +59,32 @@ extension RecordStores {
     try followGroups(of: zone, user)
   }
 
+  /// Makes the author an owner of a zone without one, whose root record the author restores: the last owner may leave a zone without a root
+  /// record. Without an owner, nobody could share the zone or take members from it.
+  func ensureOwner(of zone: String, by author: Author) throws {
+    if try ledger.isPublic(zone) || memberList.hasOwner(zone) { return }
+    guard let member = try membership(of: author.user, in: zone) else {
+      let name = try store.accounts.name(ofID: author.user) ?? ""
+      try addMember(author.user, named: name, role: .owner, to: zone, by: author)
+      return try followGroups(of: zone, author.user)
+    }
+    var merge = RecordMerge(member)
+    let columns = TableSchema.members.columns
+    merge.set(
+      memberColumns.role, named: columns[memberColumns.role].name, to: .text(Role.owner.rawValue),
+      by: author.clock, of: author.device)
+    if member.values[memberColumns.inviter] != .null {
+      merge.set(
+        memberColumns.inviter, named: TableSchema.inviterColumn, to: .null, by: author.clock,
+        of: author.device)
+      consents.setLeft(false, author.user, zone)
+    }
+    var next = merge.next
+    next.seq = try ledger.next(zone)
+    try update(next, over: member)
+    try followMember(next.values, in: zone)
+  }
+
   /// Gives a member another role for the operator.
   ///
   /// - Throws: `Problem.lastOwner`.
