@@ -86,6 +86,33 @@ import Testing
     #expect(throws: Never.self) { try opened.get() }
   }
 
+  @Test("what a read answers to a precondition is in the document")
+  func preconditions() throws {
+    let alice = try server.signUp("alice")
+    let list = try alice.makeList()
+    for path in document["paths"]?.members ?? [] where path.name != "/v1/events" {
+      guard let read = path.value["get"] else { continue }
+      let parts = path.name.split(separator: "/").map { part in
+        part == "{zone}" || part == "{id}" ? list : part.hasPrefix("{") ? "some" : String(part)
+      }
+      for (name, value) in [("If-Match", "\"none\""), ("If-None-Match", "*")] {
+        let answer = try alice.get("/" + parts.joined(separator: "/"), [(name, value)])
+        #expect(read["responses"]?[String(answer.status)] != nil, "\(path.name): \(answer.status)")
+      }
+    }
+  }
+
+  @Test(
+    "the limits of accounts are in the document",
+    arguments: [
+      ("/v1/accounts", "post", [403, 429]), ("/v1/devices", "post", [429]), ("/v1/users", "get", [429]),
+      ("/v1/sessions", "post", [429]),
+    ])
+  func limits(_ path: String, _ method: String, _ statuses: [Int]) throws {
+    let responses = try #require(document["paths"]?[path]?[method]?["responses"])
+    for status in statuses { #expect(responses[String(status)] != nil, "\(method) \(path): \(status)") }
+  }
+
   @Test("every reference of the document leads somewhere, and every operation has an id of its own")
   func references() throws {
     var ids: TextSet = []

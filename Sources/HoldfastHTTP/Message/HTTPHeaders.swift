@@ -71,7 +71,7 @@ public struct HTTPHeaders: Sendable {
   }
 
   /// The values of a name, one for each field.
-  func values(of name: String) -> [String] {
+  package func values(of name: String) -> [String] {
     var values: [String] = []
     forEachValue(of: name) { values.append(String(decoding: $0, as: UTF8.self)) }
     return values

@@ -23,7 +23,7 @@ extension OpenAPIDocument {
       method: "post", id: "sign_up", summary: "Makes an account, and a first session.",
       body: (credentials([]), Self.json),
       answers: [OpenAPIOperation.answer(201, "The session.", Self.session)],
-      problems: [409, 422, 507], isSecured: false)
+      problems: [403, 409, 422, 429, 507], isSecured: false)
   }
 
   var signIn: OpenAPIOperation {
@@ -52,7 +52,7 @@ extension OpenAPIDocument {
     OpenAPIOperation(
       method: "post", id: "copy_device", summary: "Gives a copied device an identity of its own.",
       body: (OpenAPISchema.object([.init("name", deviceName)], required: ["name"]), Self.json),
-      answers: [OpenAPIOperation.answer(201, "The session.", Self.session)], problems: [507])
+      answers: [OpenAPIOperation.answer(201, "The session.", Self.session)], problems: [429, 507])
   }
 
   var changePassword: OpenAPIOperation {
@@ -201,7 +201,7 @@ extension OpenAPIDocument {
     return OpenAPIOperation(
       method: "get", id: "look_up_user", summary: "Whom sharing with a name reaches.",
       parameters: [OpenAPIParameter.make("name", in: "query", "The name.", Self.text)],
-      answers: [OpenAPIOperation.answer(200, "The user.", found)], problems: [404])
+      answers: [OpenAPIOperation.answer(200, "The user.", found)], problems: [404, 429])
   }
 
   var blocks: OpenAPIOperation {

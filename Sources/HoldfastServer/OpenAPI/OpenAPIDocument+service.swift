@@ -35,7 +35,9 @@ extension OpenAPIDocument {
       OpenAPIPath(address: "/v1/schema", operations: [open("get_schema", "The schema of the server.")]),
       OpenAPIPath(address: "/openapi.json", operations: [open("get_openapi", "This document.")]),
       OpenAPIPath(address: "/healthz", operations: [open("get_health", "Whether the process runs.")]),
-      OpenAPIPath(address: "/readyz", operations: [open("get_readiness", "Whether the server can write.")]),
+      OpenAPIPath(
+        address: "/readyz",
+        operations: [open("get_readiness", "Whether the server can write.", isConditional: false)]),
     ]
   }
 
@@ -45,10 +47,11 @@ extension OpenAPIDocument {
   static let session = OpenAPISchema.reference("session")
 
   /// An operation that needs no token.
-  private func open(_ id: String, _ summary: String) -> OpenAPIOperation {
+  private func open(_ id: String, _ summary: String, isConditional: Bool = true) -> OpenAPIOperation {
     OpenAPIOperation(
       method: "get", id: id, summary: summary,
-      answers: [OpenAPIOperation.answer(200, summary, Self.anything)], isSecured: false)
+      answers: [OpenAPIOperation.answer(200, summary, Self.anything)], isSecured: false,
+      isConditional: isConditional)
   }
 
   // MARK: Sync
@@ -80,7 +83,7 @@ extension OpenAPIDocument {
           200,
           ["description": "The stream.", "content": ["text/event-stream": ["schema": ["type": "string"]]]]
         )
-      ], takesTicket: true)
+      ], takesTicket: true, isConditional: false)
   }
 
   private var makeTicket: OpenAPIOperation {

@@ -78,6 +78,8 @@ struct OpenAPIOperation {
   var isSecured = true
   /// Whether a ticket takes the place of the token.
   var takesTicket = false
+  /// Whether a GET takes preconditions.
+  var isConditional = true
 
   var json: JSONValue {
     var members: [JSONValue.Member] = [
@@ -97,7 +99,14 @@ struct OpenAPIOperation {
     let always =
       [400, 406, 408, 414, 417, 431, 500, 501, 503, 505] + (isSecured ? [401, 403] : [])
       + (body == nil ? [] : [413, 415])
-    let statuses = Set(always + problems).subtracting(answers.map(\.status)).sorted()
+    // PROTOCOL.md, section 9.6: any GET but a stream and a test of the database.
+    let hasConditions = method == "get" && isConditional
+    var answers = answers
+    if hasConditions, !answers.contains(where: { $0.status == 304 }) {
+      answers.append(Self.empty(304, "Nothing changed."))
+    }
+    let conditional = hasConditions ? [412] : []
+    let statuses = Set(always + conditional + problems).subtracting(answers.map(\.status)).sorted()
     let failures = statuses.map {
       JSONValue.Member(String($0), ["$ref": "#/components/responses/problem"])
     }

@@ -39,6 +39,9 @@ extension RecordRoutes {
         (1...KeptResult.life).contains(head.expires - api.environment.now()),
         head.table == definition.name, start < head.count
       else { throw Problem(.pageExpired) }
+      // The schema may have changed since the first page: a column has another name, or is no more.
+      let columns = head.columns.map { $0.compactMap { definition.index(called: $0) } }
+      if columns?.count != head.columns?.count { throw Problem(.pageExpired) }
       let visible = try store.visibleZones(of: user, publicZones: api.schema.publicZones)
       let validators = CollectionScope(visible, epoch: store.history.epoch).validators
       if try preconditions.match(tag: validators.tag, seconds: validators.seconds) {
@@ -55,8 +58,7 @@ extension RecordRoutes {
       writer.beginObject()
       writer.key("records")
       let form = PageForm(
-        table: table, columns: head.columns?.compactMap { definition.index(of: $0) }, rank: rank,
-        size: api.environment.answerSize, user: user)
+        table: table, columns: columns, rank: rank, size: api.environment.answerSize, user: user)
       let written = try write(ids[first..<(first + end - start)], form, store, to: &writer)
       var next: String?
       if start + written < head.count {

@@ -44,7 +44,8 @@ struct WriteRoutes {
       switch result {
       case .success(.rest(let answer, let isReplay)):
         var response = HTTPResponse(answer, isReplay: isReplay)
-        if isMinimal, answer.status == 200 {
+        // The answer that is repeated may have been to a request without the preference.
+        if isMinimal, answer.status == 200, !isReplay || !Self.showsColumns(answer.body) {
           response.headers.append(("Preference-Applied", "return=minimal"))
         }
         return response
@@ -54,6 +55,12 @@ struct WriteRoutes {
         return .problem(problem)
       }
     }
+  }
+
+  /// Whether the answer to a request to many records has values of any of them.
+  private static func showsColumns(_ body: [UInt8]) -> Bool {
+    let results = (try? JSONValue(parsing: body))?["results"]?.elements ?? []
+    return results.contains { $0["record"]?["columns"] != nil || $0["problem"]?["record"]?["columns"] != nil }
   }
 
   private func content(
@@ -106,11 +113,12 @@ struct WriteRoutes {
   // MARK: Header fields
 
   private func requestID(_ request: HTTPRequest) throws(Problem) -> String? {
-    let (one, other) = (request.headers["X-Client-Request-ID"], request.headers["Idempotency-Key"])
-    if let one, let other, one != other {
+    // Each field has one id, which may contain a comma: a field that is sent twice is no list.
+    let ids = ["X-Client-Request-ID", "Idempotency-Key"].flatMap { request.headers.values(of: $0) }
+    guard let id = ids.first else { return nil }
+    if ids.contains(where: { TextKey($0) != TextKey(id) }) {
       throw Problem(.invalidRequest, "X-Client-Request-ID and Idempotency-Key name two requests.")
     }
-    guard let id = one ?? other else { return nil }
     guard (1...Self.requestIDLimit).contains(id.utf8.count),
       id.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
     else {

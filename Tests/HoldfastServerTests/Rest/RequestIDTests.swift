@@ -115,6 +115,11 @@ import Testing
     #expect(both.isReplay)
     let two = try rest.send("POST", "/v1/tables/items", item("Milk"), id: "k", ["Idempotency-Key": "l"])
     #expect(two.code == "invalid-request")
+    for field in ["Idempotency-Key", "X-Client-Request-ID"] {
+      var twice = rest.request("POST", "/v1/tables/items", item("Tea"), [field: "m"])
+      twice.headers.append(name: field, value: "n")
+      #expect(RestClient.Reply(try server.respond(to: twice)).code == "invalid-request")
+    }
     for id in ["", "ä", String(repeating: "x", count: 129)] {
       #expect(try rest.send("POST", "/v1/tables/items", item("Milk"), id: id).code == "invalid-request")
     }

@@ -179,4 +179,23 @@ struct PageTests {
       return Int(try SQLWriter(server).texts("SELECT count(*)::text FROM holdfast.results")[0]) ?? -1
     }
   }
+
+  @Test("a page after a column was renamed has its values")
+  func renamed() throws {
+    let list = try alice.makeList()
+    _ = try fill(list, 3)
+    let first = try alice.get("/v1/tables/items?limit=1&columns=title")
+    let next = try #require(first.next)
+    try server.reopen(SchemaChangeTests.renamed())
+    let second = try RestClient(alice).get(next)
+    #expect(second.json["records"]?.elements?.first?["columns"] == ["heading": "x"])
+  }
+
+  @Test("a page after one of its columns was removed is no more")
+  func reduced() throws {
+    _ = try fill(try alice.makeList(), 3)
+    let next = try #require(try alice.get("/v1/tables/items?limit=1&columns=title,done").next)
+    try server.reopen(SchemaChangeTests.reduced(), removals: .allow)
+    #expect(try RestClient(alice).get(next).code == "page-expired")
+  }
 }
