@@ -171,4 +171,36 @@ import Testing
     #expect(alice.has("items", top) && !bob.has("items", top))
     #expect(try server.findings().isEmpty)
   }
+
+  @Test("records that refer to each other in a circle refuse it at once, or go with the last piece (I6)")
+  func circle() throws {
+    let text = DeletionPiecesTests.text.replacing(
+      "\"items\": {",
+      with: """
+        "pairs": {"zone": {"parent": "list_id"}, "columns": {
+          "list_id": {"type": "reference", "to": "lists", "required": true, "on_delete": "cascade"},
+          "other_id": {"type": "reference", "to": "pairs", "required": true, "on_delete": "cascade"}}},
+        "items": {
+        """)
+    let server = try TestServer(SyncSchema(json: Array(text.utf8)))
+    let alice = try server.signUp("alice")
+    let (first, second) = (try alice.makeList("A"), try alice.makeList("B"))
+    for list in [first, second] {
+      try alice.sync((0..<450).map { _ in .create("items", alice.newID(), ["list_id": .string(list)]) })
+    }
+    let ids = (0..<2).map { _ in alice.newID() }
+    try alice.sync(
+      ids.indices.map {
+        .create("pairs", ids[$0], ["list_id": .string(second), "other_id": .string(ids[1 - $0])])
+      })
+    server.world.pieceWork.withLock { $0 = 8000 }
+    try server.reopen()
+    #expect(try alice.refused(.delete("lists", second)).code == .changeSetTooLarge)
+    try alice.pull()
+    #expect(alice.all("items").count == 900 && alice.all("pairs").count == 2)
+    #expect(try alice.sync([.delete("lists", first), .delete("lists", second)]).refused.isEmpty)
+    try alice.pull()
+    #expect(alice.all("lists").isEmpty && alice.all("items").isEmpty && alice.all("pairs").isEmpty)
+    #expect(try server.findings().isEmpty)
+  }
 }
