@@ -205,4 +205,24 @@ import Testing
     try phone.pull()
     #expect(name(a) == "a" && name(b) == "c")
   }
+
+  @Test(
+    "many records with one value are refused at the second, whatever their ids; with a stored one, at the first (I11, I12)"
+  )
+  func many() throws {
+    // The least id comes last, so each of the others finds one that is written later.
+    let ids = (0..<3000).map { _ in alice.newID() }.sorted().reversed().map { $0 }
+    let set = ids.map { Sent.create("tags", $0, columns("same")) }
+    func refusal() throws -> (operation: Int64, problem: Problem?)? {
+      let first = alice.confirmed
+      let answer = try alice.apply(try server.respond(to: alice.request([set])))
+      return answer.refused.last.map { ($0.operation - first, Problem(document: $0.problem)) }
+    }
+    let fresh = try #require(try refusal())
+    #expect(fresh.operation == 2 && fresh.problem?.taken?.record == ids[0])
+    let stored = try makeTag("same")
+    let beside = try #require(try refusal())
+    #expect(beside.operation == 1 && beside.problem?.taken?.record == stored)
+    try settle()
+  }
 }

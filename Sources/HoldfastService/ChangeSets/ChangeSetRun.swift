@@ -51,6 +51,8 @@ package final class ChangeSetRun {
   package let stores: RecordStores
   package let author: Author
   package let operations: [RecordOperation]
+  /// Whether it only deletes.
+  let isDeletion: Bool
   /// The index of the current operation.
   package private(set) var current = 0
   /// How many conflicts it wrote to the conflict log.
@@ -105,6 +107,7 @@ package final class ChangeSetRun {
     self.isPiece = isPiece
     self.cut = cut
     self.operations = operations
+    isDeletion = operations.allSatisfy { $0.kind == .delete }
     self.isErasing = isErasing
     self.prepare = prepare
     self.author = author

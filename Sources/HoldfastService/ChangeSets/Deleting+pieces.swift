@@ -22,11 +22,9 @@ extension Deleting {
   /// The maximum number of cascading records that are searched together: slightly more than the limit permits.
   var followerLimit: Int {
     if run.isErasing || author.device == 0 { return .max }
-    if isDeletion, !run.mayBeCut { return .max }
-    return (isDeletion ? stores.pieceLimit : stores.workLimit) / ChangeSetWork.follower + 2
+    if run.isDeletion, !run.mayBeCut { return .max }
+    return (run.isDeletion ? stores.pieceLimit : stores.workLimit) / ChangeSetWork.follower + 2
   }
-
-  private var isDeletion: Bool { run.operations.allSatisfy { $0.kind == .delete } }
 
   /// Counts a record that is deleted or moved along with another.
   ///
@@ -34,7 +32,7 @@ extension Deleting {
   func addFollower() throws {
     run.work.addFollower()
     if run.isErasing || author.device == 0 { return }
-    if isDeletion {
+    if run.isDeletion {
       if run.mayBeCut, run.work.microseconds > stores.pieceLimit { throw LongDeletion() }
       return
     }

@@ -59,11 +59,11 @@ struct RecordWriting: ChangeSetPart {
     for (key, operation) in run.uniqueWritten.sorted(by: { $0.value < $1.value }) {
       guard let record = try stores.tables[key.table].record(key.id) else { continue }
       for group in schema.tables[key.table].unique {
-        guard let other = try holder(of: group, like: record) else { continue }
         // If both values are new, the later operation is at fault.
-        if let written = run.uniqueWritten[Footprint.Key(table: key.table, id: other)], written > operation {
-          continue
+        let other = try holder(of: group, like: record) { id in
+          run.uniqueWritten[Footprint.Key(table: key.table, id: id)].map { $0 <= operation } ?? true
         }
+        guard let other else { continue }
         throw run.blame(operation, try taken(group, of: record, by: other))
       }
     }
@@ -72,20 +72,30 @@ struct RecordWriting: ChangeSetPart {
   /// Whether two records share a unique value at the moment; a later operation may still resolve it. Only a write can cause a clash, so a
   /// record without a clash is not checked again until it is written.
   func hasUniqueClash() throws -> Bool {
-    run.uniqueInDoubt = try run.uniqueInDoubt.filter { key in
-      guard let record = try stores.tables[key.table].record(key.id) else { return false }
-      return try schema.tables[key.table].unique.contains { try holder(of: $0, like: record) != nil }
+    // It ends at the first clash: a set may make as many as it has operations, and this is asked after each.
+    while let key = run.uniqueInDoubt.first {
+      if let record = try stores.tables[key.table].record(key.id),
+        try schema.tables[key.table].unique.contains(where: {
+          try holder(of: $0, like: record, isAny: true) != nil
+        })
+      {
+        return true
+      }
+      run.uniqueInDoubt.remove(key)
     }
-    return !run.uniqueInDoubt.isEmpty
+    return false
   }
 
   /// Another record with the same values of a unique group. Null never equals another value.
-  private func holder(of group: [String], like record: StoredRecord) throws -> String? {
+  private func holder(
+    of group: [String], like record: StoredRecord, isAny: Bool = false,
+    where isRelevant: (String) -> Bool = { _ in true }
+  ) throws -> String? {
     let table = stores.tables[record.table]
     if group.contains(where: { table.table.index(of: $0).map { record.values[$0] == .null } ?? true }) {
       return nil
     }
-    return try table.holder(of: group, like: record)
+    return try table.holder(of: group, like: record, isAny: isAny, where: isRelevant)
   }
 
   private func taken(_ columns: [String], of record: StoredRecord, by other: String) throws -> Problem {

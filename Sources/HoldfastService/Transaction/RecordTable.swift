@@ -102,22 +102,34 @@ package final class RecordTable {
   package func referenceCount(by column: Int, to value: String) throws -> Int {
     let stored = try transaction.store.references(of: index, by: column, to: [value], limit: .max)
     return stored.count { !isChanged($0.id) }
-      + transaction.working.count(
-        .reference(table: index, column: column), IndexValue(zone: "", values: [.text(value)]))
+      + transaction.working.unorderedIDs(
+        .reference(table: index, column: column), IndexValue(zone: "", values: [.text(value)])
+      ).count
   }
 
   /// Another record of the zone with the same values in a unique group, or nil.
-  package func holder(of group: [String], like record: StoredRecord) throws -> String? {
+  ///
+  /// - Parameters:
+  ///   - isAny: whether any such record will do; otherwise it is the one with the least id among the changed ones.
+  ///   - isRelevant: whether a record counts.
+  package func holder(
+    of group: [String], like record: StoredRecord, isAny: Bool = false,
+    where isRelevant: (String) -> Bool = { _ in true }
+  ) throws -> String? {
     guard let number = table.unique.firstIndex(of: group) else { return nil }
     let values = group.compactMap { table.index(of: $0) }.map { record.values[$0] }
     if values.contains(.null) { return nil }
-    let here = transaction.working.ids(
+    let here = transaction.working.unorderedIDs(
       .unique(table: index, group: number), IndexValue(zone: record.zone, values: values))
-    if let other = here.first(where: { $0 != record.id }) { return other }
+    if isAny {
+      if let other = here.first(where: { $0 != record.id && isRelevant($0) }) { return other }
+    } else if let other = here.filter({ $0 != record.id && isRelevant($0) }).sorted().first {
+      return other
+    }
     // The database has no other records of a zone that this transaction creates.
     if transaction.zones.isMade(record.zone) { return nil }
     return try transaction.store.ids(of: index, sharing: number, values, in: record.zone).first {
-      $0 != record.id && !isChanged($0)
+      $0 != record.id && !isChanged($0) && isRelevant($0)
     }
   }
 

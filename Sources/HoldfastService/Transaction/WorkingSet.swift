@@ -202,8 +202,8 @@ final class WorkingSet {
     index.ids(lookup, value, among: changed).sorted()
   }
 
-  /// The number of changed records that match an index value.
-  func count(_ lookup: ChangedIndex.Lookup, _ value: IndexValue) -> Int {
-    index.ids(lookup, value, among: changed).count
+  /// The same in no order: many may match, of which one is looked for.
+  func unorderedIDs(_ lookup: ChangedIndex.Lookup, _ value: IndexValue) -> TextSet {
+    index.ids(lookup, value, among: changed)
   }
 }
