@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 filter=(--filter "${1:-.}")
-modules=(HoldfastCore HoldfastSQLite HoldfastHTTP HoldfastCurl HoldfastPostgres Holdfast HoldfastServer HoldfastStore HoldfastTesting HoldfastRecords Guide Cards Simulation EndToEnd)
+modules=(HoldfastStore Holdfast HoldfastServer Simulation HoldfastCore HoldfastCurl HoldfastHTTP HoldfastTesting HoldfastPostgres HoldfastSQLite HoldfastRecords Guide Cards EndToEnd)
 # What is the same whatever store is chosen.
 one_store=(--skip SQLite --skip NodeTests --skip '^Holdfast(Server|Store)Tests\.(CollectionState|Conditional|CrossOrigin|EventHub|Forwarding|Guess|OpenAPI|RestBadInput|WebhookPlan|Wire)')
 # What takes PostgreSQL by itself, whatever store is chosen.
