@@ -99,7 +99,10 @@ struct StreamTraffic {
   func beat(_ process: SimulatedProcess) {
     guard let inline = world.server.inline, world.server.process == process, world.disk.isAlive(process)
     else { return }
-    for (number, bytes) in inline.heartbeats() {
+    // The server looks at each session in its database, where it may die.
+    let beats = world.run(as: process) { inline.heartbeats() }
+    guard world.disk.isAlive(process) else { return world.serverDied() }
+    for (number, bytes) in beats {
       if let stream = world.server.streams[number] { send(bytes, on: stream) }
     }
     world.timeline.add(.heartbeat(process), at: world.now + Self.heartbeat)
