@@ -37,17 +37,9 @@ struct SnapshotTarget {
   }
 
   private var isInDataDirectory: Bool {
-    guard let dataDirectory, let directory = Self.resolved(dataDirectory) else { return false }
+    guard let dataDirectory, let directory = RealPath(dataDirectory) else { return false }
     let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-    guard let folder = Self.resolved(folder) else { return false }
-    return folder == directory || folder.hasPrefix(directory == "/" ? "/" : directory + "/")
-  }
-
-  /// A path without links; nil if nothing is there.
-  private static func resolved(_ path: String) -> String? {
-    guard let text = realpath(path, nil) else { return nil }
-    defer { free(text) }
-    return String(cString: text)
+    return RealPath(folder)?.isIn(directory) ?? false
   }
 
   /// Why the file that is there can't be replaced; nil for a snapshot or an empty file.
