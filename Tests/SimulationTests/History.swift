@@ -51,16 +51,15 @@ final class History {
   // MARK: Devices
 
   /// The app commits a transaction.
-  func write(_ device: String, recreated: Set<RecordKey> = [], _ edit: (inout Tables) -> Void) {
+  func write(_ device: String, _ edit: (inout Tables) -> Void) {
     guard var here = devices[device] else { return }
     let before = here.view.tables
     edit(&here.view.tables)
-    let differences = RecordDifference.between(before, here.view.tables, recreated: recreated)
+    let differences = RecordDifference.between(before, here.view.tables)
     here.unsent.append(differences)
     here.view.outbox.append(Self.body(differences))
     devices[device] = here
-    oracle.wrote(
-      device: device, user: here.user, before: before, after: here.view.tables, recreated: recreated)
+    oracle.wrote(device: device, user: here.user, before: before, after: here.view.tables)
   }
 
   /// Ann shares the list with Bob, who may have accepted that.

@@ -82,14 +82,6 @@ struct ModelTests {
     #expect(history.end(["a1", "a2", "b"]) == (isBeyondReach ? [] : ["I8"]))
   }
 
-  @Test("a record that one transaction deletes and creates lives on (I8)")
-  func replaced() {
-    let history = History()
-    history.write("a1", recreated: [History.item]) { $0[History.item] = History.item("~2~") }
-    history.sync("a1")
-    #expect(history.end().isEmpty)
-  }
-
   // MARK: I6, I9, I10
 
   @Test(

@@ -27,11 +27,7 @@ struct LocalTransaction {
   /// Whether a change set may be this transaction's.
   func matches(_ set: SentChangeSet) -> Bool {
     operations.contains(where: set.mayDo) && tokens.isSubset(of: set.tokens)
-      && set.values.allSatisfy { place, value in
-        // A record that was deleted and created again is sent with all its columns.
-        values[place].map { $0 == value }
-          ?? set.operations.contains(OperationName(kind: "delete", key: place.key))
-      }
+      && set.values.allSatisfy { place, value in values[place] == value }
   }
 }
 

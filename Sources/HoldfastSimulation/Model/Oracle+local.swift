@@ -6,16 +6,12 @@ extension Oracle {
   ///
   /// A transaction that commits while the device is killed is reported too, before `reopened`.
   ///
-  /// - Parameters:
-  ///   - user: the id of the device's user; empty before the first sign-in.
-  ///   - recreated: records that the transaction deleted and created again.
-  func wrote(
-    device: String, user: String, before: Tables, after: Tables, recreated: Set<RecordKey> = []
-  ) {
+  /// - Parameter user: the id of the device's user; empty before the first sign-in.
+  func wrote(device: String, user: String, before: Tables, after: Tables) {
     var memory = devices[device] ?? Device()
     if !user.isEmpty { memory.user = user }
     memory.tables = after
-    let differences = RecordDifference.between(before, after, recreated: recreated)
+    let differences = RecordDifference.between(before, after)
     var transaction = LocalTransaction(device: device, user: user)
     let index = transactions.count
     for difference in differences where !difference.columns.isEmpty {

@@ -8,25 +8,15 @@ struct RecordDifference {
   let new: Row?
 
   /// The differences between two states, ordered by record.
-  ///
-  /// - Parameter recreated: records that were deleted and created again in between, which the tables can't show.
-  static func between(_ before: Tables, _ after: Tables, recreated: Set<RecordKey> = []) -> [RecordDifference]
-  {
+  static func between(_ before: Tables, _ after: Tables) -> [RecordDifference] {
     var found: [RecordDifference] = []
-    for (key, row) in after {
-      let old = before[key]
-      if let old, recreated.contains(key) {
-        found.append(RecordDifference(key: key, old: old, new: nil))
-        found.append(RecordDifference(key: key, old: nil, new: row))
-      } else if old != row {
-        found.append(RecordDifference(key: key, old: old, new: row))
-      }
+    for (key, row) in after where before[key] != row {
+      found.append(RecordDifference(key: key, old: before[key], new: row))
     }
     for (key, row) in before where after[key] == nil {
       found.append(RecordDifference(key: key, old: row, new: nil))
     }
-    // For a recreated record, its deletion comes first.
-    return found.sorted { ($0.key, $0.new == nil ? 0 : 1) < ($1.key, $1.new == nil ? 0 : 1) }
+    return found.sorted { $0.key < $1.key }
   }
 
   var isCreate: Bool { old == nil }

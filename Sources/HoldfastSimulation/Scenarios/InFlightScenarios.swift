@@ -91,7 +91,7 @@ enum InFlightScenarios {
           stage.goOffline(1)
           // In one transaction; in two of one request; and in two requests, the first answer of which is lost.
           let texts = (0..<3).map { _ in stage.token() }
-          stage.write(0, recreated: [RecordKey(table: "notes", id: notes[0])]) {
+          stage.write(0) {
             try $0.execute("DELETE FROM notes WHERE id = ?", [.text(notes[0])])
             try $0.execute("INSERT INTO notes (id, text) VALUES (?, ?)", [.text(notes[0]), .text(texts[0])])
           }

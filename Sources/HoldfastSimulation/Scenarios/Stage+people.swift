@@ -8,11 +8,10 @@ extension Stage {
   ///
   /// - Parameters:
   ///   - foreign: whether to write as another program, which knows nothing of Holdfast. The triggers record it.
-  ///   - recreated: the records that it deletes and creates again.
   /// - Returns: whether it was committed and the process is alive.
   @discardableResult
   func write(
-    _ number: Int, process: Int = 0, foreign: Bool = false, recreated: Set<RecordKey> = [],
+    _ number: Int, process: Int = 0, foreign: Bool = false,
     _ body: (Database) throws -> Void
   ) -> Bool {
     let device = self[number]
@@ -22,7 +21,6 @@ extension Stage {
     world.seed &+= 1
     let environment = world.environment(of: app, device)
     let before = device.view
-    device.recreated = recreated
     do {
       try world.run(as: app.process) {
         guard foreign else { return try AppTransaction(database: app.database).write(environment, body) }
@@ -33,7 +31,7 @@ extension Stage {
       world.look(at: device)
       world.oracle.wrote(
         device: device.machine, user: world.userID(of: device), before: before.tables,
-        after: device.view.tables, recreated: recreated)
+        after: device.view.tables)
       if foreign { try seal(app, device) }
       guard world.checkLife(app, device, .other) else { return false }
       world.handle(.edited, app, device)

@@ -7,8 +7,6 @@ struct Person {
   let db: Database
   var chance: Chance
   private let isPeaceful: Bool
-  /// The records that were deleted and created again.
-  private(set) var recreated: Set<RecordKey> = []
   /// The number of the last token; each is written once in a run.
   private var token: Int
 
@@ -241,12 +239,11 @@ struct Person {
     try run("UPDATE items SET code = ? WHERE id = ?", [.text("code \(chance.below(4))"), .text(item)])
   }
 
-  /// Deletes a record and creates it again with the same id.
+  /// Deletes a record and creates it again with the same id, which is an update.
   private mutating func bringBack() throws {
     guard let note = try pick("notes") else { return }
     try run("DELETE FROM notes WHERE id = ?", [.text(note)])
     try run("INSERT INTO notes (id, \(noteText())) VALUES (?, ?)", [.text(note), newToken()])
-    recreated.insert(RecordKey(table: "notes", id: note))
   }
 
   /// Writes to the public zone, where only named writers may.

@@ -47,8 +47,6 @@ final class SimulatedDevice {
   var interrupted = Interrupted.nothing
   /// Whether an answer met a disk error. The next opening of the file shows whether its commit took effect.
   var hasUnsureAnswer = false
-  /// The records that the last write deleted and created again.
-  var recreated: Set<RecordKey> = []
   /// Whether the last write discards a change set in quarantine.
   var isDiscarding = false
   /// Whether the person currently wants to be signed in.

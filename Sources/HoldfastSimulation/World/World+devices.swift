@@ -29,8 +29,7 @@ extension World {
     device.hasUnsureAnswer = false
     if interrupted == .writing, device.view.tables != before.tables, !isOfAnswer {
       oracle.wrote(
-        device: device.machine, user: userID(of: device), before: before.tables, after: device.view.tables,
-        recreated: device.recreated)
+        device: device.machine, user: userID(of: device), before: before.tables, after: device.view.tables)
     }
     if interrupted == .writing, device.isDiscarding {
       oracle.discarded(device: device.machine, view: device.view)
@@ -110,7 +109,6 @@ extension World {
     let environment = environment(of: app, device)
     let before = device.view
     let isForeign = command.seed % 8 == 0
-    device.recreated = []
     device.isDiscarding = command.seed % 32 == 2 && !before.quarantine.isEmpty
     do {
       try run(as: app.process) {
@@ -127,7 +125,6 @@ extension World {
         }
         func edit(_ db: Database) throws {
           var person = Person(db, command, isPeaceful: plan.isPeaceful)
-          defer { device.recreated = person.recreated }
           try person.edit()
         }
         if isForeign {
@@ -142,8 +139,7 @@ extension World {
       device.interrupted = .nothing
       look(at: device)
       oracle.wrote(
-        device: device.machine, user: userID(of: device), before: before.tables, after: device.view.tables,
-        recreated: device.recreated)
+        device: device.machine, user: userID(of: device), before: before.tables, after: device.view.tables)
       if device.isDiscarding { oracle.discarded(device: device.machine, view: device.view) }
       oracle.resent(device: device.machine, view: device.view)
       if isForeign { seal(app, device) }
