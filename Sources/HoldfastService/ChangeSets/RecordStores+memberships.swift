@@ -27,9 +27,23 @@ extension RecordStores {
   /// - Throws: `Problem.userLimit` before anything is written.
   package func accept(_ member: StoredRecord, as role: Role? = nil, by author: Author) throws {
     try checkZoneCount(of: author.user)
+    try change(member, to: role, isAccepted: true, by: author)
+  }
+
+  /// Writes a membership with another role, or with the consent of its user.
+  ///
+  /// - Parameters:
+  ///   - role: the new role; nil to keep the stored one.
+  ///   - isAccepted: whether it was pending, and the author, whose membership it is, accepts it.
+  private func change(
+    _ member: StoredRecord, to role: Role?, isAccepted: Bool = false, by author: Author
+  ) throws {
     var merge = RecordMerge(member)
-    merge.set(
-      memberColumns.inviter, named: TableSchema.inviterColumn, to: .null, by: author.clock, of: author.device)
+    if isAccepted {
+      merge.set(
+        memberColumns.inviter, named: TableSchema.inviterColumn, to: .null, by: author.clock,
+        of: author.device)
+    }
     if let role {
       let name = TableSchema.members.columns[memberColumns.role].name
       merge.set(
@@ -38,7 +52,7 @@ extension RecordStores {
     var next = merge.next
     next.seq = try ledger.next(member.zone)
     try update(next, over: member)
-    consents.setLeft(false, author.user, member.zone)
+    if isAccepted { consents.setLeft(false, author.user, member.zone) }
     try followMember(next.values, in: next.zone)
   }
 
@@ -68,21 +82,8 @@ extension RecordStores {
       try addMember(author.user, named: name, role: .owner, to: zone, by: author)
       return try followGroups(of: zone, author.user)
     }
-    var merge = RecordMerge(member)
-    let columns = TableSchema.members.columns
-    merge.set(
-      memberColumns.role, named: columns[memberColumns.role].name, to: .text(Role.owner.rawValue),
-      by: author.clock, of: author.device)
-    if member.values[memberColumns.inviter] != .null {
-      merge.set(
-        memberColumns.inviter, named: TableSchema.inviterColumn, to: .null, by: author.clock,
-        of: author.device)
-      consents.setLeft(false, author.user, zone)
-    }
-    var next = merge.next
-    next.seq = try ledger.next(zone)
-    try update(next, over: member)
-    try followMember(next.values, in: zone)
+    let isPending = member.values[memberColumns.inviter] != .null
+    try change(member, to: .owner, isAccepted: isPending, by: author)
   }
 
   /// Gives a member another role for the operator.
@@ -90,13 +91,7 @@ extension RecordStores {
   /// - Throws: `Problem.lastOwner`.
   package func setRole(_ role: Role, of member: StoredRecord, by author: Author) throws {
     let run = ChangeSetRun([], by: author, on: self)
-    var merge = RecordMerge(member)
-    let name = TableSchema.members.columns[memberColumns.role].name
-    merge.set(memberColumns.role, named: name, to: .text(role.rawValue), by: author.clock, of: author.device)
-    var next = merge.next
-    next.seq = try ledger.next(member.zone)
-    try update(next, over: member)
-    try followMember(next.values, in: next.zone)
+    try change(member, to: role, by: author)
     run.ownerLosses.append((member.zone, member.values[memberColumns.user].text, 0))
     try run.run()
   }
