@@ -24,6 +24,7 @@ struct Sealing {
   /// - Returns: the number of its first operation.
   /// - Throws: `Problem` for a value that the schema forbids; `StoreError.changeSetTooLarge`.
   func sealOwn(_ loose: [LooseRecord]) throws -> Int64 {
+    if !loose.isEmpty { try clearInside() }
     var first: Int64 = 0
     _ = try sealing(loose) { ordered, state in
       first = state.nextNumber
@@ -63,7 +64,6 @@ struct Sealing {
     _ loose: [LooseRecord], _ body: (_ ordered: [LooseRecord], inout DeviceState) throws -> Void
   ) throws -> Bool {
     if loose.isEmpty { return false }
-    try clearInside()
     let before = try database.state()
     var state = before
     try body(try inOrder(loose), &state)

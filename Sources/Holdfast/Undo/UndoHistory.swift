@@ -58,14 +58,14 @@ struct UndoHistory {
 
   /// Removes the oldest transactions until no more are kept than may be. `total` is the size of a row and of all that came before it.
   private func trim() throws {
-    let last = try connection.value("SELECT total FROM holdfast_undo ORDER BY n DESC LIMIT 1")?.integer ?? 0
     while true {
       let kept = try connection.row(
         """
-        SELECT (SELECT count(*) FROM holdfast_undo), (SELECT total - size FROM holdfast_undo ORDER BY n LIMIT 1)
+        SELECT (SELECT count(*) FROM holdfast_undo), (SELECT total FROM holdfast_undo ORDER BY n DESC LIMIT 1)
+        - (SELECT total - size FROM holdfast_undo ORDER BY n LIMIT 1)
         """, [])
-      guard let count = kept?[0].integer, let before = kept?[1].integer,
-        count > Self.limit || last - before > Self.size
+      guard let count = kept?[0].integer, let size = kept?[1].integer,
+        count > Self.limit || size > Self.size
       else { return }
       try connection.run("DELETE FROM holdfast_undo WHERE n = (SELECT min(n) FROM holdfast_undo)")
     }

@@ -71,7 +71,7 @@ struct CascadeCycle {
 
   private func recording(_ table: TableSchema, _ ids: String) -> String {
     """
-    INSERT INTO holdfast_edits (record_table, id, kind, column_name, base, rev, at) SELECT '\(table.name)', here."id", 'delete', \
+    \(DeviceTables.intoEdits) SELECT '\(table.name)', here."id", 'delete', \
     names.column1, \(DeviceTables.value(of: table, "here")), here."rev", \(DeviceTables.now) FROM "\(table.name)" AS here \
     CROSS JOIN \(DeviceTables.names(of: table)) AS names WHERE here."id" IN \(ids)
     """

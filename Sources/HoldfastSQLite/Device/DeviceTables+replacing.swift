@@ -22,7 +22,7 @@ extension DeviceTables {
       """
     let before = "FROM holdfast_replaced AS names WHERE record_table = \(name) AND id = NEW.\"id\""
     let updates = """
-      INSERT INTO holdfast_edits (record_table, id, kind, column_name, base, rev, at) \
+      \(Self.intoEdits) \
       SELECT \(name), NEW."id", 'update', column1, base, coalesce((SELECT rev FROM holdfast_edits WHERE record_table = \(name) \
       AND id = NEW."id" AND column_name = column1 ORDER BY n DESC LIMIT 1), before_rev), \(Self.now) \
       FROM (SELECT column_name AS column1, base, rev AS before_rev \(before)) AS names \

@@ -111,6 +111,9 @@ package struct DeviceTables {
     (printf('%08x-%04x-7%03x-%04x-%012x', \(now) >> 16, \(now) & 65535, random() & 4095, \
     32768 | (random() & 16383), random() & 281474976710655))
     """
+  /// The beginning of each statement that records edits.
+  static let intoEdits =
+    "INSERT INTO holdfast_edits (record_table, id, kind, column_name, base, rev, at)"
   private static let isLocal = "(SELECT applying FROM holdfast_local) <> 1"
   /// The value of `holdfast_local.applying` during a transaction of the app. The library then checks unique values itself, at its end.
   package static let deferring: Int64 = 2
@@ -182,7 +185,7 @@ package struct DeviceTables {
   private func updateTrigger(_ table: TableSchema, _ name: String) -> String {
     // A trigger of the app may update a row that is being replaced, before what was there is put down as its base.
     let update = """
-      INSERT INTO holdfast_edits (record_table, id, kind, column_name, base, rev, at) \
+      \(Self.intoEdits) \
       SELECT '\(table.name)', NEW."id", 'update', '\(name)', CASE WHEN before.id IS NULL THEN OLD."\(name)" ELSE before.base END, \
       coalesce((SELECT rev FROM holdfast_edits WHERE record_table = '\(table.name)' AND id = NEW."id" \
       AND column_name = '\(name)' ORDER BY n DESC LIMIT 1), before.rev, NEW."rev"), \(Self.now) \
@@ -281,9 +284,7 @@ package struct DeviceTables {
     """
   }
 
-  func edits(_ rows: String) -> String {
-    "INSERT INTO holdfast_edits (record_table, id, kind, column_name, base, rev, at) VALUES \(rows)"
-  }
+  func edits(_ rows: String) -> String { "\(Self.intoEdits) VALUES \(rows)" }
 
   func refusal(_ text: String) -> String { "SELECT RAISE(ABORT, 'holdfast: \(text)')" }
 }
