@@ -312,7 +312,7 @@ extension Array {
 extension World {
   /// Every user with a session accepts pending memberships, except for some that are never answered.
   func answerInvitations() {
-    guard acceptsMemberships else { return }
+    guard acceptsMemberships, now >= acceptsAgainAt else { return }
     for (membership, user) in server.view.pending {
       guard !isIgnored(membership), let process = server.process, let inline = server.inline,
         disk.isAlive(process), let token = token(of: user)
@@ -326,6 +326,8 @@ extension World {
             method: "POST", target: "/v1/memberships/\(membership.id)/accept", headers: headers, body: []))
       }
       history.add("server: \(user) accepts \(membership): \(response.status)", at: now)
+      // A commit that failed wakes devices as well: it may have taken effect. Their syncs must not be what asks again.
+      if response.status >= 500 { acceptsAgainAt = now + 30_000 }
       guard disk.isAlive(process) else { return serverDied() }
       lookAtServer()
     }

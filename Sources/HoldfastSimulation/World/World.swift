@@ -38,6 +38,8 @@ final class World: @unchecked Sendable {
   var invitations: [Inquiry] = []
   /// Whether people accept memberships that others created for them. Otherwise these stay pending.
   var acceptsMemberships = true
+  /// When memberships are accepted again after the server failed.
+  var acceptsAgainAt: Int64 = 0
   /// The processes of observers.
   var observers: Set<SimulatedProcess> = []
   /// The ids of the users, by name.
