@@ -23,11 +23,16 @@ extension Oracle {
   ) {
     // The device itself rewrites edits that a server of another schema did not know.
     let left = Set(view.quarantine.map(\.number))
-    for (number, index) in memory.quarantined where !left.contains(number) {
-      memory.quarantined[number] = nil
-      guard let index, transactions[index].state == .quarantined else { continue }
+    for number in memory.quarantined.keys.sorted() where !left.contains(number) {
+      guard let index = memory.quarantined.removeValue(forKey: number) ?? nil,
+        transactions[index].state == .quarantined
+      else { continue }
       transactions[index].state = .open
       memory.open.append(index)
+      // It is written on top of what waits already.
+      for (place, cell) in transactions[index].values where memory.latest[place.key]?[place.column] != nil {
+        memory.latest[place.key]?[place.column] = Set(cell.tokens)
+      }
     }
     memory.open.sort()
     // Change sets are sent from the front. Of equal ones, the last are those still here.
