@@ -44,6 +44,27 @@ import Testing
     #expect(try Administration(server.location).doctor().isEmpty)
   }
 
+  @Test("the log of writes that follow each other at once is moved into the database, and stays short (I2)")
+  func shortLog() throws {
+    let inline = try #require(server.inline)
+    let page = 4096 + 24
+    var longest = 0
+    var written = 0
+    while written < 3 * SQLiteStore.longLog * page {
+      let text = JSONValue.string(String(repeating: "x", count: 9000))
+      let set = (0..<80).map { _ in Sent.create("notes", alice.newID(), ["text": text]) }
+      let answer = try alice.apply(inline.respond(to: alice.request([set])))
+      #expect(answer.refused.isEmpty)
+      written += 80 * 9000
+      let log = try FileManager.default.attributesOfItem(atPath: server.database + "-wal")
+      longest = max(longest, (log[.size] as? Int) ?? 0)
+    }
+    // One change set more than what is long.
+    #expect(longest < (SQLiteStore.longLog + 500) * page)
+    let count = try server.connection.value("SELECT count(*) FROM notes")?.integer
+    #expect(count == Int64(written / 9000))
+  }
+
   @Test("room that a disk lacks is a full disk, what it has is not, and no file stays")
   func room() throws {
     guard case .directory(let folder) = server.location else { return }

@@ -122,6 +122,9 @@ package final class PostgresStore: StoreWriter {
     confirmed(transaction, history.epoch)
   }
 
+  /// PostgreSQL checkpoints its log itself.
+  package func tidy() {}
+
   package func rollBack() {
     guard let opened else { return }
     // Outside a transaction, ROLLBACK only clears the connection's recorded faults in row values.

@@ -165,7 +165,7 @@ package struct SQLiteDatabase: ServerDatabase {
     // Before the switch to WAL, SQLite uses a rollback journal. Only EXTRA makes its deletion durable. Otherwise it could reappear after a
     // power failure.
     try connection.execute(
-      "PRAGMA synchronous = EXTRA; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 4000;"
+      "PRAGMA synchronous = EXTRA; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = \(SQLiteStore.longLog);"
     )
     // Overwrites deleted data in the file: docs/EXPORT-AND-ERASURE.md, section 2.
     try connection.execute("PRAGMA secure_delete = ON; PRAGMA cell_size_check = ON")

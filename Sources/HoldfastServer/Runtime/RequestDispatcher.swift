@@ -224,6 +224,7 @@ final class RequestDispatcher: Sendable {
       }
     }
     if let lookUps { lookUps.group(finish) } else { finish() }
+    service.tidy()
     return writes.count - results.count
   }
 

@@ -85,6 +85,9 @@ package final class Service {
     }
   }
 
+  /// Does what can wait until the answers are on their way. Without this call, the next transaction begins with it.
+  package func tidy() { work.transaction.tidy() }
+
   /// The notifications of the commands since the last call, for the event streams.
   package func takeChanges() -> ZoneChanges {
     defer { work.changes = ZoneChanges() }

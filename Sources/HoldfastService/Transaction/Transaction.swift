@@ -36,7 +36,7 @@ package final class Transaction {
   /// - Returns: the indexes of the commands that must wait for another transaction. The caller skips them in this one.
   package func begin(_ footprints: [Footprint], isCareful: Bool) throws -> Set<Int> {
     self.isCareful = isCareful
-    working.removeAll()
+    tidy()
     consents.begin()
     let fetched = try store.begin(footprints)
     for (key, entry) in fetched.records { working.learn(key, entry) }
@@ -60,6 +60,12 @@ package final class Transaction {
     devices.fill(&delta)
     requests.fill(&delta)
     try store.commit(delta, announcing: changes)
+  }
+
+  /// Gives back the memory of the last transaction, and lets the store tidy up.
+  func tidy() {
+    working.removeAll()
+    store.tidy()
   }
 
   // MARK: Parts
