@@ -20,9 +20,10 @@ struct EventHubTests {
       })
     return EventHub(
       EventText(run: "run", heartbeat: .seconds(25)), log: ZoneChangeLog(limit: limit),
-      listener: { token in
-        listeners[token.withBytes { Array($0) }].map { .init(device: $0, user: "user", zones: zones) }
-      }, expired: { _ in [] })
+      .init(
+        listener: { token in
+          listeners[token.withBytes { Array($0) }].map { .init(device: $0, user: "user", zones: []) }
+        }, zones: { _ in zones }, expired: { _ in [] }))
   }
 
   private func text(_ event: EventHub.Event?) -> String {
@@ -41,6 +42,76 @@ struct EventHubTests {
     #expect(events.count == 1)
     #expect(text(events.first).contains(#"{"zones":[]}"#))
     #expect(!hub.hasEvents)
+  }
+
+  @Test("the zones of a user are read once for all streams, and again once in a round of heartbeats (I4)")
+  func sharedZones() {
+    var (reads, zones) = (0, ["a"])
+    var hub = EventHub(
+      EventText(run: "run", heartbeat: .seconds(25)),
+      .init(
+        listener: { token in
+          (0..<100).first { self.token($0) == token }.map {
+            .init(device: Int64($0), user: "user", zones: [])
+          }
+        },
+        zones: { _ in
+          reads += 1
+          return zones
+        }, expired: { _ in [] }))
+    for number in 0..<100 { _ = hub.open(number, token: token(number), lastEventID: nil) }
+    for number in 0..<50 { hub.close(number) }
+    #expect(reads == 1)
+
+    // A membership that a commit tells of is read at once, whatever the number of streams.
+    zones.append("b")
+    var gained = ZoneChanges()
+    gained.users = ["user"]
+    _ = hub.moved(gained)
+    #expect(reads == 2)
+    #expect(hub.takeEvents(1000).count == 50)
+    _ = hub.moved(changes(["b"]))
+    #expect(hub.takeEvents(1000).count == 50)
+
+    // What another program changes is seen in the next round, as a device has come or follows another zone.
+    zones = ["b", "c"]
+    _ = hub.open(100, token: token(1), lastEventID: nil)
+    var followed = ZoneChanges()
+    followed.devices = [60, 61, 62]
+    _ = hub.moved(followed)
+    #expect(reads == 2)
+    _ = hub.takeEvents(1000)
+    #expect(hub.endExpired(slot: 0).isEmpty)
+    #expect(reads == 3)
+    #expect(hub.takeEvents(1000).count == 51)
+    _ = hub.moved(changes(["a", "c"]))
+    #expect(hub.takeEvents(1000).allSatisfy { text($0).contains(#"{"zones":["c"]}"#) })
+
+    // Nobody asks any more, and nothing of the user is kept.
+    for number in 0...100 { hub.close(number) }
+    _ = hub.endExpired(slot: 0)
+    _ = hub.open(101, token: token(1), lastEventID: nil)
+    #expect(reads == 4)
+  }
+
+  @Test("a user whose zones can't be read has no stream until they can (I4)")
+  func unreadable() {
+    var zones: [String]? = ["a"]
+    var hub = EventHub(
+      EventText(run: "run", heartbeat: .seconds(25)),
+      .init(
+        listener: { _ in .init(device: 1, user: "user", zones: []) }, zones: { _ in zones },
+        expired: { _ in [] }))
+    #expect(hub.open(1, token: token(1), lastEventID: nil).hello != nil)
+    zones = nil
+    var gained = ZoneChanges()
+    gained.users = ["user"]
+    #expect(hub.moved(gained) == [1])
+    #expect(hub.open(2, token: token(1), lastEventID: nil).hello == nil)
+    zones = ["b"]
+    #expect(hub.open(3, token: token(1), lastEventID: nil).hello != nil)
+    _ = hub.moved(changes(["b"]))
+    #expect(hub.takeEvents(10).count == 1)
   }
 
   @Test("streams are told in turns, and none waits for ever")

@@ -80,6 +80,10 @@ enum PostgresReadStatements {
     JOIN holdfast.zones z ON z.zone = m.zone WHERE d.token_hash = ANY ($1)
     AND NOT EXISTS (SELECT 1 FROM holdfast.acks a WHERE a.device = d.number AND a.zone = m.zone)
     """
+  static let findFollowed: PostgresStatement = """
+    SELECT a.zone FROM holdfast.acks a JOIN holdfast.zones z ON z.zone = a.zone AND z.public
+    WHERE a.device = $1 AND a.zone = ANY ($2)
+    """
   static let findMemberships: PostgresStatement = """
     SELECT m.zone, z.seq, z.purged, m.role FROM holdfast.access m JOIN holdfast.zones z ON z.zone = m.zone
     WHERE m."user" = $1

@@ -152,6 +152,23 @@ final class PostgresReader: StoreReader {
     return (found, answers)
   }
 
+  func devices(_ tokens: [TokenHash]) throws -> [KnownDevice] {
+    let asked = Dictionary(tokens.map { ($0.withBytes { Array($0) }, $0) }, uniquingKeysWith: { $1 })
+    let rows = try connection.query(Read.findDevices, PostgresParameters(array: asked.keys))
+    var devices: [Int64: KnownDevice] = [:]
+    for row in rows.indices {
+      guard let token = asked[rows.bytes(row, KnownDevice.columnCount)] else { continue }
+      devices[rows.int64(row, 0)] = try KnownDevice(rows, row, token)
+    }
+    return Array(devices.values)
+  }
+
+  func followed(by device: Int64, among zones: [String]) throws -> [String] {
+    var parameters = PostgresParameters(device)
+    parameters.append(array: zones)
+    return try connection.query(Read.findFollowed, parameters).texts.sorted()
+  }
+
   func user(named name: String) throws -> FoundUser? {
     let rows = try connection.query(Read.findUser, PostgresParameters(name))
     return rows.isEmpty

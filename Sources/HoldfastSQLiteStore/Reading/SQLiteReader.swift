@@ -118,6 +118,17 @@ final class SQLiteReader: StoreReader {
     return (device, findDevice.text(13))
   }
 
+  func devices(_ tokens: [TokenHash]) throws -> [KnownDevice] { try tokens.compactMap(device) }
+
+  func followed(by device: Int64, among zones: [String]) throws -> [String] {
+    try connection.rows(
+      """
+      SELECT a.zone FROM holdfast_acks a JOIN holdfast_zones z ON z.zone = a.zone AND z.public = 1
+      WHERE a.device = ? AND a.zone IN (SELECT value FROM json_each(?)) ORDER BY a.zone
+      """, [.integer(device), .list(zones)]
+    ).compactMap { $0[0].text }
+  }
+
   func keep(_ answer: [UInt8], to request: QuietRequest, of device: DeviceKey) {
     if let seen { cache.keep(answer, to: request, of: device, at: seen) }
   }

@@ -4,13 +4,26 @@ import HoldfastService
 /// Decides which event stream receives which zone names: only zones that its user may read. Pure: no thread, clock or sockets. Source:
 /// docs/PUSH.md.
 struct EventHub {
-  /// The device behind a stream, and the zones whose changes it is sent.
+  /// The device behind a stream, and whose changes it is sent.
   struct Listener: Equatable {
     let device: Int64
     let user: String
+    /// The zones of the device alone: the public ones that it follows, or those of its token.
     let zones: [String]
-    /// Whether it follows every zone, regardless of `zones`.
+    /// Whether it is sent those of its user, too.
+    var isMember = true
+    /// Whether it is sent every zone, regardless of `zones`.
     var receivesAll = false
+  }
+
+  /// Reads what the hub has to know.
+  struct Source {
+    /// The device of a token; nil if the token is no longer valid, or the read fails.
+    let listener: (TokenHash) -> Listener?
+    /// The zones of a user; nil if the read fails.
+    let zones: (_ user: String) -> [String]?
+    /// Which of some tokens are no longer valid.
+    let expired: ([TokenHash]) -> Set<TokenHash>
   }
 
   /// An event ready to send on one stream.
@@ -31,18 +44,33 @@ struct EventHub {
     var unnotified = Unnotified.nothing
   }
 
+  /// The zones of a user, kept once for all streams of the user.
+  private struct Audience {
+    var zones: TextSet = []
+    var streams: Set<Int> = []
+    /// The round of heartbeats in which the zones were read.
+    var readIn: Int
+  }
+
   /// The number of heartbeat slots in an interval. Each stream belongs to one slot.
   static let slots = 64
   /// A stream with more unsent zones than this is notified with "all".
   static let zoneLimit = 256
 
   private let text: EventText
-  private let listener: (TokenHash) -> Listener?
-  private let expired: ([TokenHash]) -> Set<TokenHash>
+  private let source: Source
   private var log: ZoneChangeLog
   private var streams: [Int: Stream] = [:]
   private var ofDevice: [Int64: Int] = [:]
   private var ofUser: TextMap<Set<Int>> = [:]
+  private var audiences: TextMap<Audience> = [:]
+  /// Users whose zones are read again in the next round: a program that is not the writer may have changed them.
+  private var doubted: TextSet = []
+  /// The number of the round of heartbeats.
+  private var round = 0
+  /// The users among `audiences` that a zone has.
+  private var usersOfZone: TextMap<TextSet> = [:]
+  /// The streams that have a zone for themselves.
   private var ofZone: TextMap<Set<Int>> = [:]
   private var ofAllZones: Set<Int> = []
   private var inSlot: [Set<Int>] = Array(repeating: [], count: slots)
@@ -51,16 +79,10 @@ struct EventHub {
 
   /// - Parameters:
   ///   - text: encodes events.
-  ///   - listener: reads the device of a token and its zones; nil if the token is no longer valid, or the read fails.
-  ///   - expired: reads which of some tokens are no longer valid.
-  init(
-    _ text: EventText, log: ZoneChangeLog = ZoneChangeLog(), listener: @escaping (TokenHash) -> Listener?,
-    expired: @escaping ([TokenHash]) -> Set<TokenHash>
-  ) {
+  init(_ text: EventText, log: ZoneChangeLog = ZoneChangeLog(), _ source: Source) {
     self.text = text
     self.log = log
-    self.listener = listener
-    self.expired = expired
+    self.source = source
   }
 
   var count: Int { streams.count }
@@ -80,7 +102,9 @@ struct EventHub {
   mutating func open(
     _ number: Int, token: TokenHash, lastEventID: String?
   ) -> (hello: [UInt8]?, ended: Int?) {
-    guard let listener = listener(token) else { return (nil, nil) }
+    guard let listener = source.listener(token), !listener.isMember || checkZones(of: listener.user) else {
+      return (nil, nil)
+    }
     let older = ofDevice[listener.device]
     if let older { close(older) }
     streams[number] = Stream(token: token, listener: listener)
@@ -109,11 +133,13 @@ struct EventHub {
       !log.hasMoved(.user(listener.user), since: moment),
       !log.hasMoved(.device(listener.device), since: moment)
     else { return nil }
-    return listener.zones.filter { log.hasMoved(.zone($0), since: moment) }
+    let shared = listener.isMember ? audiences[listener.user]?.zones ?? [] : []
+    return (listener.zones + shared).filter { log.hasMoved(.zone($0), since: moment) }
   }
 
   private mutating func enter(_ number: Int, _ listener: Listener) {
     ofUser[listener.user, default: []].insert(number)
+    if listener.isMember { audiences[listener.user]?.streams.insert(number) }
     for zone in listener.zones { ofZone[zone, default: []].insert(number) }
     if listener.receivesAll { ofAllZones.insert(number) }
   }
@@ -122,10 +148,62 @@ struct EventHub {
     ofAllZones.remove(number)
     ofUser[listener.user]?.remove(number)
     if ofUser[listener.user]?.isEmpty == true { ofUser[listener.user] = nil }
+    audiences[listener.user]?.streams.remove(number)
     for zone in listener.zones {
       ofZone[zone]?.remove(number)
       if ofZone[zone]?.isEmpty == true { ofZone[zone] = nil }
     }
+  }
+
+  // MARK: Users
+
+  /// Reads the zones of a user, but once in a round of heartbeats: who opens streams again and again costs no more.
+  ///
+  /// - Returns: whether they are known.
+  private mutating func checkZones(of user: String) -> Bool {
+    guard let known = audiences[user] else { return readZones(of: user) }
+    if known.readIn == round {
+      doubted.insert(user)
+      return true
+    }
+    return readZones(of: user)
+  }
+
+  /// Reads the zones of a user, and notifies the user's streams if they are others.
+  ///
+  /// - Returns: false if they can't be read.
+  private mutating func readZones(of user: String) -> Bool {
+    guard let zones = source.zones(user).map({ TextSet($0) }) else { return false }
+    let isOther = audiences[user].map { $0.zones != zones } ?? false
+    give(zones, to: user)
+    if isOther { for number in audiences[user]?.streams.sorted() ?? [] { notifyOfAll(number) } }
+    return true
+  }
+
+  /// Replaces the zones of a user.
+  private mutating func give(_ zones: TextSet, to user: String) {
+    let old = audiences[user]?.zones ?? []
+    for zone in old where !zones.contains(zone) {
+      usersOfZone[zone]?.remove(user)
+      if usersOfZone[zone]?.isEmpty == true { usersOfZone[zone] = nil }
+    }
+    for zone in zones where !old.contains(zone) { usersOfZone[zone, default: []].insert(user) }
+    audiences[user, default: Audience(readIn: round)].zones = zones
+    audiences[user]?.readIn = round
+  }
+
+  private mutating func forget(_ user: String) {
+    give([], to: user)
+    audiences[user] = nil
+    doubted.remove(user)
+  }
+
+  /// Begins a round of heartbeats.
+  private mutating func beginRound() {
+    round += 1
+    // Who comes back within a round is known still.
+    for user in audiences.keys where ofUser[user] == nil { forget(user) }
+    doubted = doubted.filter { !readZones(of: $0) }
   }
 
   // MARK: Zone changes
@@ -136,18 +214,14 @@ struct EventHub {
   mutating func moved(_ changes: ZoneChanges) -> [Int] {
     if changes.isEmpty { return [] }
     log.note(changes)
-    var ended: [Int] = []
-    for number in affected(changes) {
-      if let listener = streams[number].flatMap({ listener($0.token) }) {
-        change(number, listener)
-      } else {
-        close(number)
-        ended.append(number)
-      }
+    var ended = changes.users.sorted().flatMap { moved(user: $0) }
+    for number in changes.devices.compactMap({ ofDevice[$0] }).sorted() where !reload(number) {
+      close(number)
+      ended.append(number)
     }
     // Sorted, so that a simulation can repeat it.
     for (zone, author) in changes.zones.sorted(by: { $0.key < $1.key }) {
-      for number in ofZone[zone, default: []].union(ofAllZones).sorted()
+      for number in receivers(of: zone).sorted()
       where author == nil || streams[number]?.listener.device != author {
         add(zone, to: number)
       }
@@ -155,21 +229,54 @@ struct EventHub {
     return ended
   }
 
-  /// Clears the log, because changes may have been missed. A device that reconnects with an earlier event id then gets `missed`, and pulls.
-  mutating func purge() { log.purgeAll() }
-
-  private func affected(_ changes: ZoneChanges) -> [Int] {
-    var numbers = Set(changes.devices.compactMap { ofDevice[$0] })
-    for user in changes.users { numbers.formUnion(ofUser[user, default: []]) }
-    return numbers.sorted()
+  /// The session of a stream's device, or what it follows, is another.
+  ///
+  /// - Returns: false if the stream must end.
+  private mutating func reload(_ number: Int) -> Bool {
+    guard let stream = streams[number], let listener = source.listener(stream.token),
+      !listener.isMember || checkZones(of: listener.user)
+    else { return false }
+    leave(number, stream.listener)
+    streams[number]?.listener = listener
+    enter(number, listener)
+    notifyOfAll(number)
+    return true
   }
 
-  /// Replaces the zones of a stream, and notifies its device with "all".
-  private mutating func change(_ number: Int, _ new: Listener) {
-    guard let old = streams[number]?.listener else { return }
-    leave(number, old)
-    streams[number]?.listener = new
-    enter(number, new)
+  private func receivers(of zone: String) -> Set<Int> {
+    var numbers = ofAllZones.union(ofZone[zone, default: []])
+    for user in usersOfZone[zone] ?? [] { numbers.formUnion(audiences[user]?.streams ?? []) }
+    return numbers
+  }
+
+  /// A user has gained or lost zones or sessions.
+  ///
+  /// - Returns: the streams that were removed: whose zones can't be read reconnects.
+  private mutating func moved(user: String) -> [Int] {
+    guard let numbers = ofUser[user]?.sorted() else {
+      forget(user)
+      return []
+    }
+    let isKnown = audiences[user] == nil || readZones(of: user)
+    if !isKnown { forget(user) }
+    let expired = isKnown ? source.expired(numbers.compactMap { streams[$0]?.token }) : []
+    let ended = numbers.filter { number in
+      streams[number].map { expired.contains($0.token) || !isKnown && $0.listener.isMember } ?? false
+    }
+    for number in ended { close(number) }
+    for number in numbers where streams[number] != nil { notifyOfAll(number) }
+    return ended
+  }
+
+  /// Clears the log, because changes may have been missed. A device that reconnects with an earlier event id then gets `missed`, and pulls.
+  /// Removes all streams: what is known of their zones may be wrong, too.
+  mutating func purge() {
+    for number in streams.keys { close(number) }
+    for user in audiences.keys { forget(user) }
+    log.purgeAll()
+  }
+
+  private mutating func notifyOfAll(_ number: Int) {
     wait(number)
     streams[number]?.unnotified = .all
   }
@@ -204,9 +311,10 @@ struct EventHub {
   ///
   /// - Returns: their numbers.
   mutating func endExpired(slot: Int) -> [Int] {
+    if slot == 0 { beginRound() }
     let tokens = inSlot[slot].compactMap { streams[$0]?.token }
     if tokens.isEmpty { return [] }
-    let expired = expired(tokens)
+    let expired = source.expired(tokens)
     let ended = inSlot[slot].filter { streams[$0].map { expired.contains($0.token) } ?? false }
     for number in ended { close(number) }
     return ended.sorted()

@@ -56,13 +56,11 @@ final class EventStreams: @unchecked Sendable {
   ///   - heartbeat: the longest silence on a stream.
   /// - Throws: `ServerError.unreachable` if the system can't start a thread.
   init(
-    limit: Int, heartbeat: Duration, run: String,
-    listener: @escaping @Sendable (TokenHash) -> EventHub.Listener?,
-    expired: @escaping @Sendable ([TokenHash]) -> Set<TokenHash>
+    limit: Int, heartbeat: Duration, run: String, _ source: EventHub.Source
   ) throws(ServerError) {
     self.limit = limit
     tick = heartbeat / EventHub.slots
-    hub = EventHub(EventText(run: run, heartbeat: heartbeat), listener: listener, expired: expired)
+    hub = EventHub(EventText(run: run, heartbeat: heartbeat), source)
     try thread.start { [unowned self] in work() }
   }
 
@@ -199,10 +197,7 @@ final class EventStreams: @unchecked Sendable {
       send([EventHub.Event(stream: number, bytes: hello)])
     case .ended(let number): purge(number)
     case .interrupted:
-      for (number, stream) in streams {
-        stream.finish()
-        hub.close(number)
-      }
+      for stream in streams.values { stream.finish() }
       streams = [:]
       hub.purge()
     }

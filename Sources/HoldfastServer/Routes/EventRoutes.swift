@@ -63,38 +63,39 @@ struct EventRoutes {
     return device.key
   }
 
-  /// The device of a token and its visible zones. Nil if the token is no longer valid or the read fails; the device then reconnects.
-  func listener(_ token: TokenHash) -> EventHub.Listener? {
-    do {
-      return try api.read { reader in
-        try reader.store.transaction { () throws -> EventHub.Listener? in
-          guard let device = try reader.store.device(token), api.isGood(device) else { return nil }
-          if let scope = device.key.use.scope {
-            return EventHub.Listener(
-              device: device.key.number, user: device.key.user, zones: scope.zones?.sorted() ?? [],
-              receivesAll: scope.zones == nil)
-          }
-          let zones = try reader.store.zones(of: device.key).filter { !$0.role.isEmpty }.map(\.zone)
-          return EventHub.Listener(device: device.key.number, user: device.key.user, zones: zones)
+  /// What the hub asks for.
+  var source: EventHub.Source { EventHub.Source(listener: listener, zones: zones, expired: expired) }
+
+  /// The device of a token. Nil if the token is no longer valid or the read fails; the device then reconnects.
+  private func listener(_ token: TokenHash) -> EventHub.Listener? {
+    reading { store in
+      try store.transaction { () throws -> EventHub.Listener? in
+        guard let device = try store.devices([token]).first, api.isGood(device) else { return nil }
+        let (number, user) = (device.key.number, device.key.user)
+        if let scope = device.key.use.scope {
+          return EventHub.Listener(
+            device: number, user: user, zones: scope.zones?.sorted() ?? [], isMember: false,
+            receivesAll: scope.zones == nil)
         }
+        return EventHub.Listener(
+          device: number, user: user,
+          zones: try store.followed(by: number, among: api.schema.publicZones))
       }
-    } catch {
-      api.log("The zones of a stream could not be read: \(error)")
-      return nil
     }
   }
 
+  private func zones(of user: String) -> [String]? { reading { try $0.memberships(of: user) } }
+
   /// Those of the tokens that are no longer valid. What can't be read counts as valid: its stream goes on.
-  func expired(_ tokens: [TokenHash]) -> Set<TokenHash> {
-    var expired: Set<TokenHash> = []
-    api.database.together(tokens.map { LookUp($0, .none) }) {
-      do {
-        for token in tokens {
-          let device = try api.read { try $0.store.device(token) }
-          if !(device.map(api.isGood) ?? false) { expired.insert(token) }
-        }
-      } catch { api.log("The sessions of streams could not be read: \(error)") }
+  private func expired(_ tokens: [TokenHash]) -> Set<TokenHash> {
+    let good = reading { try $0.devices(tokens).filter(api.isGood).map(\.key.token) }
+    return good.map { Set(tokens).subtracting($0) } ?? []
+  }
+
+  private func reading<Result>(_ body: (any StoreReader) throws -> Result?) -> Result? {
+    do { return try api.read { try body($0.store) } } catch {
+      api.log("What a stream needs could not be read: \(error)")
+      return nil
     }
-    return expired
   }
 }

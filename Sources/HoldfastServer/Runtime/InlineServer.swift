@@ -90,7 +90,7 @@ public final class InlineServer {
     let text = EventText(
       run: hexadecimal(environment.random(8)), heartbeat: .seconds(25))
     let routes = EventRoutes(api: api)
-    hub = EventHub(text, listener: routes.listener, expired: routes.expired)
+    hub = EventHub(text, routes.source)
   }
 
   /// Answers one request.

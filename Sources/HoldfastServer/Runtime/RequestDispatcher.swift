@@ -96,12 +96,10 @@ final class RequestDispatcher: Sendable {
     let console = Self.console(api, configuration, log, lines)
     self.console = console
     run = hexadecimal(environment.random(4))
-    let routes = EventRoutes(api: api)
     let events = try EventStreams(
       limit: min(configuration.eventStreamLimit, configuration.limits.maximumConnections / 5 * 4),
       heartbeat: max(configuration.heartbeat, .milliseconds(100)),
-      run: hexadecimal(environment.random(8)), listener: { routes.listener($0) },
-      expired: { routes.expired($0) })
+      run: hexadecimal(environment.random(8)), EventRoutes(api: api).source)
     self.events = events
 
     let webhook = configuration.webhook.map { Webhook($0) }

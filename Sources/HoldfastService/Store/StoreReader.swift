@@ -22,6 +22,12 @@ package protocol StoreReader: CollectionReader {
   /// The device of a token, or nil.
   func device(_ token: TokenHash) throws -> KnownDevice?
 
+  /// The devices of some tokens, without their zones. Unknown tokens are omitted.
+  func devices(_ tokens: [TokenHash]) throws -> [KnownDevice]
+
+  /// Those of some zones that are public and that a device follows.
+  func followed(by device: Int64, among zones: [String]) throws -> [String]
+
   /// Keeps what a device is answered, in the transaction in which it was found out, for `StoreMemory`.
   func keep(_ answer: [UInt8], to request: QuietRequest, of device: DeviceKey)
 

@@ -115,6 +115,10 @@ package final class ScopedReader: StoreReader {
 
   // Data of devices and of the server itself. A service token has none of it.
 
+  package func devices(_ tokens: [TokenHash]) throws -> [KnownDevice] { try store.devices(tokens) }
+
+  package func followed(by device: Int64, among zones: [String]) throws -> [String] { [] }
+
   package func hasTicket(_ ticket: TokenHash, at now: Int64) throws -> Bool { false }
 
   package func account(_ name: String) throws -> (id: String, password: String)? { nil }
