@@ -51,7 +51,7 @@ extension ServiceCommand {
     switch self {
     case .rest(let command): return .rest(command.goingOn(from: progress))
     case .sync(var command):
-      command.cut = progress.cut
+      command.progress = progress
       return .sync(command)
     default: return self
     }
@@ -61,7 +61,7 @@ extension ServiceCommand {
   var isBegun: Bool {
     switch self {
     case .rest(let command): command.progress != RestProgress()
-    case .sync(let command): command.cut != nil
+    case .sync(let command): command.progress != RestProgress()
     default: false
     }
   }

@@ -10,8 +10,8 @@ package struct SyncCommand: Sendable {
   package let acks: [(zone: String, ack: ZoneAck?)]
   /// The device's chain after each change set.
   package let chains: [Fingerprint]
-  /// A change set of the request, if it is a deletion that is partly done.
-  package var cut: CutDeletion?
+  /// What earlier transactions have done of it.
+  package var progress = RestProgress()
 
   /// Parses the acks of a request, and computes the chains.
   ///

@@ -8,10 +8,12 @@ package struct SyncRun {
 
   /// The maximum number of unacknowledged refusals with which a device may send more change sets.
   static let refusalLimit = SyncRequest.changeSetLimit
+  /// The maximum number of acks that one transaction stores.
+  static let ackPiece = 5000
 
   /// Writes everything that a sync request contains: acknowledged refusals, acks, change sets, the device's number and chain.
   ///
-  /// - Returns: `synced`, or `unfinished` if another transaction must continue a deletion.
+  /// - Returns: `synced`, or `unfinished` if another transaction must go on with the acks or a deletion.
   /// - Throws: `Problem` before anything is written.
   package func sync(_ command: SyncCommand, at now: Stamp) throws -> Outcome {
     let (zones, records) = (ZoneRecovery(work), RecordRecovery(work))
@@ -34,7 +36,8 @@ package struct SyncRun {
     if isStale {
       Trace.took(.oldRequest)
     } else {
-      try takeAcks(command, of: device, ahead: ahead)
+      let stored = try takeAcks(command, of: device, ahead: ahead)
+      if stored < command.acks.count { return .unfinished(RestProgress(acks: stored)) }
       try acceptRecovered(in: command, by: Author(device: number, user: device.user, clock: now))
     }
     // A stale request without new content must not advance the clock: requests that the device sends meanwhile would become stale.
@@ -63,7 +66,7 @@ package struct SyncRun {
       }
       let set = request.changeSets[index]
       let first = device.confirmed + 1
-      let cut = command.cut.flatMap { $0.place == first ? $0 : nil }
+      let cut = command.progress.cut.flatMap { $0.place == first ? $0 : nil }
       let result = try apply(set, by: author, after: cut)
       if var cut = result.cut {
         cut.place = first
@@ -83,7 +86,7 @@ package struct SyncRun {
     }
     device.acknowledgedRefusals = max(device.acknowledgedRefusals, request.acknowledgedRefusals)
     try work.stores.devices.advance(number, to: device, clock: written, at: work.clock.trusted.written())
-    return unfinished.map { .unfinished(RestProgress(cut: $0)) } ?? .synced(outcome)
+    return unfinished.map { .unfinished(RestProgress(acks: command.acks.count, cut: $0)) } ?? .synced(outcome)
   }
 
   /// Requires that a device acknowledges its refusals before it sends more. A device with too many zones must send all acks.
@@ -107,27 +110,34 @@ package struct SyncRun {
     }
   }
 
-  /// Stores the acks of a device.
+  /// Stores acks of a device: those behind the ones that earlier transactions have stored. Should no other transaction follow, the device's
+  /// digest is another than that of its stored acks, and it is asked for all of them.
   ///
   /// - Parameter ahead: the zones in which the device is ahead of the restored database. The value is whether the zone exists.
-  private func takeAcks(_ command: SyncCommand, of device: DeviceState, ahead: TextMap<Bool>) throws {
+  /// - Returns: the number of acks that are stored now.
+  private func takeAcks(_ command: SyncCommand, of device: DeviceState, ahead: TextMap<Bool>) throws -> Int {
     let (number, isComplete) = (command.key.number, command.request.isComplete)
-    if isComplete {
+    let done = command.progress.acks
+    if command.progress.cut != nil { return done }
+    if isComplete, done == 0 {
       Trace.took(.completeAcks)
       try work.stores.devices.purgeAcks(number)
     }
-    for (zone, ack) in command.acks {
+    let piece = command.acks.dropFirst(done).prefix(Self.ackPiece)
+    for (zone, ack) in piece {
       // The device keeps its copy of a zone in which it is ahead. Exception: the server has given the device up since the restore, and may
       // have purged tombstones of the zone.
       let mayRecover = ahead[zone].map { isKnown in device.isUnseenSinceRestore || !isKnown } ?? false
       work.stores.devices.setAck(
         number, zone: zone, ack, isDoubted: device.hasPurgedAcks && !mayRecover)
     }
+    guard piece.endIndex == command.acks.endIndex else { return piece.endIndex }
     if device.hasPurgedAcks, isComplete { try work.stores.devices.remember(number) }
     if isComplete || command.acks.contains(where: { $0.ack?.epoch.isEmpty ?? true }) {
       // The device may have begun or stopped following a public zone.
       work.changes.devices.insert(number)
     }
+    return piece.endIndex
   }
 
   /// Accepts recovered memberships of a user whose own device acks the zones in an earlier epoch. Only that user can make this statement.
