@@ -68,6 +68,36 @@ import Testing
     #expect(try server.respond(to: HTTPRequest(target: "/v1/users?name=bob")).status == 401)
   }
 
+  @Test("memberships that name accounts count as look-ups, also if they are refused (I10)")
+  func namesInMemberships() throws {
+    let server = try server { $0.lookUpsInHour = 3 }
+    let alice = try server.signUp("alice")
+    let list = try alice.makeList()
+    func member(_ name: String) -> JSONValue {
+      [
+        "op": "create", "table": "members", "zone": .string(list),
+        "columns": ["name": .string(name), "role": "viewer"],
+      ]
+    }
+    let client = RestClient(alice)
+    let wrong: JSONValue = ["op": "update", "table": "lists", "id": .string(alice.newID()), "columns": [:]]
+    let guesses: JSONValue = ["operations": .array(["bob", "carol"].map(member) + [wrong])]
+    #expect(try client.send("POST", "/v1/batch", guesses).code == "batch-refused")
+    // One request may go beyond the limit, the next may not.
+    #expect(try client.send("POST", "/v1/batch", guesses).code == "batch-refused")
+    let refused = try client.send("POST", "/v1/batch", guesses)
+    #expect(refused.status == 429 && refused.headers["Retry-After"] == "3600")
+    #expect(try client.get("/v1/users?name=bob").status == 429)
+    let sync = alice.request([
+      [.create("members", alice.newID(), ["zone": .string(list), "name": "bob", "role": "viewer"])]
+    ])
+    #expect(try server.respond(to: sync).status == 429)
+    #expect(
+      try server.respond(to: alice.request([[.create("notes", alice.newID(), ["text": "x"])]])).status == 200)
+    server.world.advance(3_600_000)
+    #expect(try client.get("/v1/users?name=alice").status == 200)
+  }
+
   @Test("a session ends when nothing is synced for long, and at its age; the next sign-in goes on (I3)")
   func expiry() throws {
     let server = try server {

@@ -27,17 +27,17 @@ final class RateCount: @unchecked Sendable {
   ///   - what: the name of the action, for the problem's detail.
   init(limit: Int, of what: String) { (self.limit, self.what) = (limit, what) }
 
-  /// Counts one action.
+  /// Counts actions. The last ones within the limit may go beyond it, so that no request is too large for ever.
   ///
-  /// - Throws: `Problem.rateLimited`; the action is then not counted.
-  func take(_ key: String, at now: Int64) throws(Problem) {
+  /// - Throws: `Problem.rateLimited`; the actions are then not counted.
+  func take(_ key: String, _ count: Int = 1, at now: Int64) throws(Problem) {
     let hash = TokenHash(of: key)
     let end: Int64? = lock.hold {
       var entry = entries[hash] ?? Entry(began: now)
       if now < entry.began || now - entry.began >= Self.window { entry = Entry(began: now) }
       if entry.count >= limit { return entry.began + Self.window }
       if entries.count >= Self.size, entries[hash] == nil { entries.removeAll(keepingCapacity: true) }
-      entry.count += 1
+      entry.count += count
       entries[hash] = entry
       return nil
     }

@@ -33,6 +33,7 @@ final class API: Sendable {
   let lookUps: RateCount
   /// Checks the JWTs of the identity provider; nil without one.
   let provider: IdentityProvider?
+  private let members: MemberColumns
   private let schemaAnswer: HTTPResponse
   private let schemaWords: SchemaWords
   private let openAPIAnswer: Lazy<HTTPResponse>
@@ -63,11 +64,26 @@ final class API: Sendable {
     lookUps = RateCount(limit: environment.limits.lookUpsInHour, of: "look-ups")
     self.database = database
     self.snapshots = snapshots
+    members = MemberColumns(schema)
     operations = OperationReader(schema: schema)
     records = RecordWriter(schema)
     schemaAnswer = Self.constant(schema.json.bytes)
     schemaWords = SchemaWords(schema)
     openAPIAnswer = Lazy { [schema] in Self.constant(OpenAPIDocument(schema).json.bytes) }
+  }
+
+  /// Counts the accounts that a request looks up by name: the answer to a new membership tells whether there is one, also where the membership is
+  /// not kept.
+  ///
+  /// - Throws: `Problem.rateLimited`.
+  func countNames(in operations: some Sequence<RecordOperation>, by key: DeviceKey) throws(Problem) {
+    // A service token acts for the operator.
+    if key.use.scope != nil { return }
+    let count = operations.count { operation in
+      operation.table == members.table && operation.kind == .create
+        && operation.value(of: members.name)?.text != nil
+    }
+    if count > 0 { try lookUps.take(key.user, count, at: environment.measured()) }
   }
 
   /// Makes `/readyz` answer 503.

@@ -14,7 +14,7 @@ struct SyncRoutes {
     if let key = api.keys[hash], case .session = key.use {
       let body = try syncRequest(request)
       let command = try SyncCommand(body, body: request.body, key: key)
-      if body.isWriting { return write(command) }
+      if body.isWriting { return try write(command) }
       if let answer = try recalled(body, key.token) {
         Trace.took(.quietRequest)
         return .answer(.json(answer))
@@ -78,7 +78,7 @@ struct SyncRoutes {
     switch decision {
     case .answered(let response): return .answer(response)
     case .read(let command): return .answer(try answer(command, SyncOutcome()))
-    case .write(let command): return write(command)
+    case .write(let command): return try write(command)
     }
   }
 
@@ -90,8 +90,10 @@ struct SyncRoutes {
     case write(SyncCommand)
   }
 
-  private func write(_ command: SyncCommand) -> Step {
-    .write(.sync(command)) { [self] result in
+  private func write(_ command: SyncCommand) throws -> Step {
+    let sets = command.request.changeSets.lazy.compactMap { try? $0.content.get() }
+    try api.countNames(in: sets.joined(), by: command.key)
+    return .write(.sync(command)) { [self] result in
       do {
         switch result {
         case .success(.synced(let outcome)): return try answer(command, outcome)

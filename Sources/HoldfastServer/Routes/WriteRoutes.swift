@@ -35,6 +35,7 @@ struct WriteRoutes {
         try scope.check(table: item.operation.table, isDeletion: item.verb == .delete, in: api.schema)
       }
     }
+    try api.countNames(in: items.lazy.compactMap { try? $0.get().operation }, by: key)
     var command = RestCommand(
       key: key, request: id.map { RequestKey(id: $0, fingerprint: requestFingerprint(request)) },
       form: form, items: items, contentSize: request.body.count)
