@@ -106,6 +106,19 @@ import Testing
     #expect(try batch("items", item).status == 200)
   }
 
+  @Test("a token for conflicts alone is shown no record by a choice that was made before (I10)")
+  func choice() throws {
+    let scene = try AccessScene()
+    let conflict = try scene.makeTarget("conflicts")
+    let path = "/v1/tables/conflicts/\(conflict.id)/resolve"
+    #expect(try scene.alice.send("POST", path, ["take": "loser"]).status == 200)
+    let token = try Administration(scene.server.location, environment: scene.server.world.environment)
+      .createToken(name: "judge", role: .editor, tables: ["conflicts"], zones: nil)
+    let answer = try scene.server.send("POST", path, ["take": "loser"], token: token)
+    #expect(answer.code == "token-limited")
+    #expect(!String(decoding: answer.body.bytes, as: UTF8.self).contains(conflict.secret))
+  }
+
   @Test("a token with tables sees no other, in no way (I10)")
   func tables() throws {
     let token = try token(tables: ["items"], zones: nil)
