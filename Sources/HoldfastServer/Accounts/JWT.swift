@@ -91,6 +91,8 @@ struct JWT {
       !subject.utf8.contains(0)
     else { throw Refusal("The JWT's sub has not 1 to 255 bytes.") }
     let issued = (try time("iat") ?? 0) * 1000
+    // One of the future would outlive a revocation.
+    if issued / 1000 - Self.skew > seconds { throw Refusal("The JWT's iat is in the future.") }
     return Claims(
       identity: Identity(issuer: issuer, subject: subject),
       name: Self.accountName(payload["preferred_username"]?.stringValue),

@@ -195,7 +195,7 @@ struct Console: Sendable {
     let author = AuditAuthor(name: name, node: node, address: request.remoteAddress)
     return long { [note] in
       let done = try action.perform(on: administration(author))
-      note("\(name) acted from \(request.remoteAddress): \(action).")
+      note("\(name) acted from \(request.remoteAddress): \(action.name).")
       return ["done": .string(done)]
     }
   }

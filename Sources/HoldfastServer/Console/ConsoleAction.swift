@@ -40,6 +40,16 @@ enum ConsoleAction: Equatable {
     }
   }
 
+  /// What the log says of it: no names of users, as an erased user leaves none there.
+  var name: String {
+    switch self {
+    case .revoke(let device): "revoke \(device)"
+    case .reset(let device, let zone): "reset \(device)\(zone.map { " in \($0)" } ?? "")"
+    case .grant(let zone, _): "grant \(zone)"
+    case .refuse(let zone, _): "refuse \(zone)"
+    }
+  }
+
   /// Acts, with an entry in the audit log.
   ///
   /// - Returns: what has happened, in a sentence.

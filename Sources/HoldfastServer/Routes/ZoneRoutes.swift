@@ -62,9 +62,10 @@ struct ZoneRoutes {
         let parameters = try QueryParameters(request)
         try parameters.requireOnly("since", "limit")
         let limit = try Self.count(parameters)
-        guard var zone = try store.zone(name, for: key.user)?.acked(Self.since(parameters)) else {
+        guard let known = try store.zone(name, for: key.user), !known.role.isEmpty else {
           throw Problem(.notFound)
         }
+        var zone = known.acked(try Self.since(parameters))
         if zone.hasChanges, let refreshed = try store.refreshed([zone]).first {
           zone = refreshed
         }

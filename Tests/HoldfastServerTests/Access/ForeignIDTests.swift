@@ -72,6 +72,7 @@ struct ForeignIDTests {
       Guess(method: "GET", path: "/v1/tables/items?where.list_id=\(target.parent)"),
       Guess(method: "GET", path: "/v1/tables/conflicts?where.record_id=\(target.id)"),
       Guess(method: "GET", path: "/v1/zones/\(target.zone)/changes?since=5f1c2a9e.1"),
+      Guess(method: "GET", path: "/v1/zones/\(target.zone)/changes?since=none"),
       Guess(method: "PATCH", path: "\(path)/\(target.id)", body: ["columns": [:]], condition: "\"1\""),
       Guess(method: "DELETE", path: "\(path)/\(target.id)", condition: "\"7\""),
       Guess(method: "POST", path: "/v1/tables/items", body: ["columns": ["list_id": zone, "title": "x"]]),
