@@ -124,6 +124,20 @@ struct QuarantineTests {
     try scene.server.database().expectSound()
   }
 
+  @Test("a list beyond the zones that an operator grants a user waits in quarantine (I3, I12)")
+  func manyZones() async throws {
+    // The user's own zone, and one list.
+    let scene = try Scene(schema: try Self.schema(), options: ["--user-zones", "2"])
+    let phone = try await scene.signUp("ann", on: "phone")
+    for title in ["Home", "Work"] {
+      try await phone.store.write { try $0.insert(Shelf(id: $0.newID(), title: title)) }
+    }
+    try await phone.engine.sync()
+    #expect(try await phone.store.quarantined().map { $0.problem?.code } == [.userLimit])
+    #expect(try await phone.store.read { try $0.fetch(String.self, "SELECT title FROM lists") } == ["Home"])
+    try scene.server.database().expectSound()
+  }
+
   private func titles(_ device: Device) async throws -> [String] {
     try await device.store.read { try $0.fetch(String.self, "SELECT title FROM folders ORDER BY title") }
   }

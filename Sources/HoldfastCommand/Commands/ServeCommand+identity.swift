@@ -22,6 +22,9 @@ extension ServeCommand {
         name: "sign-up-limit", value: "COUNT",
         help: "How many accounts are asked for from an address in an hour; 100 unless given"),
       .init(
+        name: "user-zones", value: "COUNT",
+        help: "How many zones a user may own or be a member of, the user's own included; 20,000 unless given"),
+      .init(
         name: "session-idle", value: "DAYS",
         help: "How long a session lasts in which nothing is synced or written; 180 unless given"),
       .init(
@@ -52,6 +55,7 @@ extension ServeCommand {
     }
     var limits = configuration.environment.limits
     if let limit = try options.number("sign-up-limit", in: 1...1_000_000) { limits.signUpsInHour = limit }
+    limits.zones = try options.number("user-zones", in: 1...20_000) ?? limits.zones
     limits.sessionIdle = try days("session-idle", options) ?? limits.sessionIdle
     limits.sessionLifetime = try days("session-lifetime", options) ?? limits.sessionLifetime
     configuration.environment.limits = limits
