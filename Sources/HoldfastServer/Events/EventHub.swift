@@ -203,7 +203,8 @@ struct EventHub {
     round += 1
     // Who comes back within a round is known still.
     for user in audiences.keys where ofUser[user] == nil { forget(user) }
-    doubted = doubted.filter { !readZones(of: $0) }
+    // Sorted, so that a simulation can repeat it.
+    doubted = TextSet(doubted.sorted().filter { !readZones(of: $0) })
   }
 
   // MARK: Zone changes
