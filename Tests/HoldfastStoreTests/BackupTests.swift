@@ -181,6 +181,24 @@ struct BackupTests {
     _ = try Restore(empty).run(path)
   }
 
+  @Test("what was inconsistent in the database is restored as it was, and said (I2)")
+  func inconsistent() throws {
+    let server = try TestServer()
+    let anna = try server.signUp("anna")
+    let list = try anna.makeList()
+    try server.change(
+      sqlite: "DELETE FROM members WHERE zone = '\(list)'",
+      postgres: "DELETE FROM holdfast.members WHERE zone = '\(list)'")
+    let path = try server.backUp()
+    let empty = try server.makeEmptyLocation()
+    let restored = try Restore(empty).run(path)
+    #expect(restored.findings.contains { $0.kind == .owner && $0.text.contains(list) })
+    let administration = try Administration(empty)
+    #expect(try administration.doctor().contains { $0.kind == .owner && $0.text.contains(list) })
+    try administration.grant(zone: list, name: "anna", role: .owner)
+    #expect(try !administration.doctor().contains { $0.kind == .owner })
+  }
+
   @Test("a link, a pipe or a file of others beside a backup is neither written to nor used (I10)")
   func foreignFiles() throws {
     let server = try TestServer()

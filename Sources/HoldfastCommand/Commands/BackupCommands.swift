@@ -29,6 +29,7 @@ enum BackupCommand: Subcommand {
     case (let path?, false, true):
       show(try options.withFile(path) { try Backup.verify($0) }, "\(path) is whole", path)
     case (let path?, false, false):
+      if options.has("keep") { throw UsageError("--keep goes with --folder and --to.") }
       if path.hasPrefix(S3Place.scheme) {
         throw UsageError("Say --to \(path): the backup gets a name there.")
       }
@@ -125,6 +126,9 @@ enum RestoreCommand: Subcommand {
       print("Restored \(summary.text)")
       print("Sessions, devices and passwords are those of the backup: revoke again what was revoked since.")
       summary.setMembers()
+      Output.shared.set("findings", summary.findings.map(\.description))
+      for finding in summary.findings { print("As in the database that was backed up: \(finding)") }
+      if !summary.findings.isEmpty { print("`holdfast doctor` says what to do.") }
     case ("begin-epoch", 0):
       try Restore(options.location).beginEpoch()
       note { try Administration(options.location).noteRestore(nil) }

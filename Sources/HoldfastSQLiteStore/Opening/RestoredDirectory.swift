@@ -28,7 +28,7 @@ package struct RestoredDirectory {
   ///   - random: creates the key of a database whose backup has none.
   package func restore(
     _ contents: Contents, epoch: NewEpoch, replacing: Bool, random: (Int) -> [UInt8]
-  ) throws {
+  ) throws -> [Finding] {
     try directory.make()
     let lock = try DataDirectoryLock(directory)
     defer { lock.release() }
@@ -38,15 +38,17 @@ package struct RestoredDirectory {
         "\(directory.path) has a database. Name another directory, or move that one aside with --replace.")
     }
     clear(partial)
+    let findings: [Finding]
     do {
       try fill(contents)
-      try writing(partial) { try prepare(epoch, random) }
+      findings = try writing(partial) { try prepare(epoch, random) }
     } catch {
       clear(partial)
       throw error
     }
     try rename(partial, to: whole)
     try finish()
+    return findings
   }
 
   /// Whether a committed restore is not finished.
@@ -87,16 +89,15 @@ package struct RestoredDirectory {
   }
 
   /// Begins the epoch in the new database, checks it, and writes it to disk as one file.
-  private func prepare(_ epoch: NewEpoch, _ random: (Int) -> [UInt8]) throws {
+  ///
+  /// - Returns: what is inconsistent in it, as it was in the database.
+  private func prepare(_ epoch: NewEpoch, _ random: (Int) -> [UInt8]) throws -> [Finding] {
     let database = try SQLiteDatabase(file: partial, exists: true, schema: nil, random: random)
+    let findings: [Finding]
     do {
       let administration = try database.administration()
       _ = try administration.store.beginEpoch(epoch, after: nil)
-      let findings = try administration.doctor()
-      if let first = findings.first {
-        throw ServerError(
-          .damaged, "What the backup holds contradicts itself: \(first). Take another backup.")
-      }
+      findings = try Finding.restorable(administration.doctor())
     }
     database.close()
     do {
@@ -111,6 +112,7 @@ package struct RestoredDirectory {
     guard file >= 0 else { throw failure(partial) }
     defer { close(file) }
     guard fsync(file) == 0 else { throw failure(partial) }
+    return findings
   }
 
   private func clear(_ path: String) {

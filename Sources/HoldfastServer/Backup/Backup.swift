@@ -13,8 +13,11 @@ public struct Backup {
     public let zones: Int64
     /// The number of records, including those of built-in tables.
     public let records: Int64
+    /// What is inconsistent in a restored database, as it was in the one that was backed up.
+    public let findings: [Finding]
 
-    init(_ manifest: BackupManifest) {
+    init(_ manifest: BackupManifest, findings: [Finding] = []) {
+      self.findings = findings
       takenAt = Timestamp.text(milliseconds: manifest.takenAt)
       (zones, records) = (manifest.zones, manifest.records)
     }
@@ -95,20 +98,21 @@ public struct Restore {
   public func run(_ path: String, replacing: Bool = false) throws -> Backup.Summary {
     let reader = try BackupReader(path)
     let epoch = NewEpoch(environment, because: .restored, isForkKnown: true)
+    let findings: [Finding]
     switch (location, reader.manifest.engine) {
     case (.directory(let directory), .sqlite):
-      try RestoredDirectory(directory).restore(
+      findings = try RestoredDirectory(directory).restore(
         reader.read, epoch: epoch, replacing: replacing, random: environment.random)
     case (.postgres(let database), .postgres):
       if replacing {
         throw ServerError(
           .refused, "--replace goes with --data. Make a new PostgreSQL database, and restore into it.")
       }
-      try PostgresRestore(database).restore(reader, epoch: epoch, random: environment.random)
+      findings = try PostgresRestore(database).restore(reader, epoch: epoch, random: environment.random)
     case (_, let engine):
       throw ServerError(.refused, "The backup is one of \(engine.rawValue), and can't be restored here.")
     }
-    return Backup.Summary(reader.manifest)
+    return Backup.Summary(reader.manifest, findings: findings)
   }
 
   /// Begins a new epoch in a database that was restored by other means.

@@ -9,8 +9,10 @@ struct PostgresRestore {
 
   init(_ location: PostgresLocation) { self.location = location }
 
-  func restore(_ reader: BackupReader, epoch: NewEpoch, random: (Int) -> [UInt8]) throws {
+  /// - Returns: what is inconsistent in the backup, as it was in the database.
+  func restore(_ reader: BackupReader, epoch: NewEpoch, random: (Int) -> [UInt8]) throws -> [Finding] {
     let manifest = reader.manifest
+    var findings: [Finding] = []
     guard manifest.format <= PostgresTables.format else {
       throw ServerError(
         .newer, "The backup was taken by a newer Holdfast (format \(manifest.format)). Update this one.")
@@ -34,11 +36,13 @@ struct PostgresRestore {
           """)
         try PostgresCounting(layout: layout, connection: connection).mend()
         _ = try PostgresEpoch.begin(epoch, on: connection)
-        try check(manifest.schema, layout, connection)
+        findings = try check(manifest.schema, layout, connection)
       })
+    return findings
   }
 
   private func check(_ schema: SyncSchema, _ layout: PostgresLayout, _ connection: PostgresConnection) throws
+    -> [Finding]
   {
     // `doctor` checks now what the commit would check later, with clearer messages.
     let known = KnownHistory(
@@ -47,9 +51,7 @@ struct PostgresRestore {
     let store = PostgresStore(
       schema, known, layout: layout, lane: .slow, node: "", confirmed: { _, _ in }, openDirectly: open,
       open: open)
-    if let first = try PostgresAdministration(store, schema, layout).doctor().first {
-      throw ServerError(.damaged, "What the backup holds contradicts itself: \(first). Take another backup.")
-    }
+    return try Finding.restorable(PostgresAdministration(store, schema, layout).doctor())
   }
 }
 

@@ -128,6 +128,8 @@ final class Metrics: Sendable {
       "process_cpu_seconds_total", "counter", "Processor time of the process.", [([], process.cpuSeconds)])
     text.add("process_open_fds", "gauge", "Open file descriptors.", [([], process.openFiles)])
     text.add(
+      "process_max_fds", "gauge", "Maximum number of open file descriptors.", [([], process.fileLimit)])
+    text.add(
       "process_start_time_seconds", "gauge", "Start of the process, in seconds since 1970.",
       [([], process.startSeconds)])
   }

@@ -7,6 +7,8 @@ struct ProcessFigures {
   let residentBytes: Double
   let cpuSeconds: Double
   let openFiles: Double
+  /// How many files the process may open.
+  let fileLimit: Double
   let startSeconds: Double
 
   /// Reads them from `/proc/self`; nil where the system has no such files.
@@ -31,6 +33,9 @@ struct ProcessFigures {
     while readdir(directory) != nil { count += 1 }
     // Without the entries "." and "..", and the directory's own descriptor.
     openFiles = Double(max(count - 3, 0))
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return nil }
+    fileLimit = Double(limit.rlim_cur)
   }
 
   private static func read(_ path: String) -> String? {

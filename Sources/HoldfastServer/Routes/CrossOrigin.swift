@@ -18,7 +18,7 @@ struct CrossOrigin: Sendable {
       ("Access-Control-Allow-Origin", origin), ("Vary", "Origin"),
       (
         "Access-Control-Expose-Headers",
-        "ETag, Link, Location, Last-Modified, Retry-After, Allow, Accept, Accept-Encoding, Accept-Patch, IM, Idempotency-Replayed, X-Request-ID, Repr-Digest, Content-Range"
+        "ETag, Link, Location, Last-Modified, Retry-After, Allow, Accept, Accept-Encoding, Accept-Patch, IM, Preference-Applied, Idempotency-Replayed, X-Request-ID, Repr-Digest, Content-Range"
       ),
     ]
   }
@@ -35,7 +35,7 @@ struct CrossOrigin: Sendable {
       ("Access-Control-Allow-Methods", methods),
       (
         "Access-Control-Allow-Headers",
-        "Authorization, Content-Type, Content-Encoding, If-Match, If-None-Match, If-Modified-Since, If-Range, Range, A-IM, Last-Event-ID, X-Client-Request-ID, Idempotency-Key, traceparent"
+        "Authorization, Content-Type, Content-Encoding, If-Match, If-None-Match, If-Modified-Since, If-Range, Range, A-IM, Prefer, Last-Event-ID, X-Client-Request-ID, Idempotency-Key, traceparent"
       ),
       ("Access-Control-Max-Age", "600"),
     ]

@@ -79,7 +79,7 @@ extension RequestDispatcher {
   ) {
     known.observe { [weak events] history in
       log.event(
-        "epoch", level: .warning,
+        "history", level: .warning,
         "A new epoch has begun, \(history.epoch), as \(history.reason). Devices recover what the database lacks."
       )
       // Other servers are notified through the database.

@@ -52,6 +52,20 @@ public struct Finding: Sendable, Hashable, CustomStringConvertible {
   public var description: String { "\(kind.rawValue): \(text)" }
 }
 
+extension Finding {
+  /// The findings in a backup that is restored. An operator mends them in the restored database as in the one that was backed up, and there may be no other
+  /// backup.
+  ///
+  /// - Throws: `ServerError.damaged` for one with which a database can't be served.
+  package static func restorable(_ findings: [Finding]) throws(ServerError) -> [Finding] {
+    if let first = findings.first(where: { [.integrity, .reference].contains($0.kind) }) {
+      throw ServerError(
+        .damaged, "What the backup holds contradicts itself: \(first). Take another backup.")
+    }
+    return findings
+  }
+}
+
 extension Finding.Kind {
   /// What an operator does about it, in one sentence.
   public var remedy: String {
