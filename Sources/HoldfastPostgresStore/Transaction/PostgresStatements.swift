@@ -8,6 +8,10 @@ package struct PostgresStatements {
   struct Records {
     /// Locks the existing records of `$1`, and selects their `id`.
     let lock: PostgresStatement
+    /// Locks the existing records of `$1` before they are deleted. The check of a foreign key takes a weaker lock of the record that it
+    /// finds, so this waits for every transaction that has checked a reference to one of them, and none is checked after it. The fast lane
+    /// fails instead of waiting.
+    let lockDeleted: PostgresStatement
     /// Selects the ledger rows of `$1`, with the values of live records.
     let find: PostgresStatement
     let insert: PostgresStatement
@@ -109,12 +113,12 @@ package struct PostgresStatements {
         SELECT z.zone, z.seq, z.public, z.clock, z.records, z.bytes FROM holdfast.zones z JOIN wanted w ON w.zone = z.zone
         ORDER BY z.zone FOR NO KEY UPDATE OF z\(skip)
         """)
-    records = zip(schema.tables, layout.relations).map { Self.records($0, $1, skip) }
+    records = zip(schema.tables, layout.relations).map { Self.records($0, $1, lane) }
   }
 
-  private static func records(_ schema: TableSchema, _ relation: PostgresLayout.Relation, _ skip: String)
-    -> Records
-  {
+  private static func records(
+    _ schema: TableSchema, _ relation: PostgresLayout.Relation, _ lane: PostgresStore.Lane
+  ) -> Records {
     let table = PostgresName.literal(relation.table)
     let zone = relation.hasZone ? ["\"zone\""] : []
     let names = (["\"id\""] + zone + relation.columns.map(\.name)).joined(separator: ", ")
@@ -130,12 +134,11 @@ package struct PostgresStatements {
         return column.filling.map { "coalesce(\(value), \($0))" } ?? value
       }
     let columns = relation.columns.map { ", \($0.read)" }.joined()
+    let ids = "$1::text[]\(relation.idCast.isEmpty ? "" : relation.idCast + "[]")"
+    let stored = "SELECT t.id::text FROM \(relation.name) t WHERE t.id = ANY (\(ids)) ORDER BY t.id"
     return Records(
-      lock: PostgresStatement(
-        """
-        SELECT t.id::text FROM \(relation.name) t WHERE t.id = ANY ($1::text[]\(relation.idCast.isEmpty ? "" : relation.idCast + "[]"))
-        ORDER BY t.id FOR NO KEY UPDATE\(skip)
-        """),
+      lock: PostgresStatement("\(stored) FOR NO KEY UPDATE\(lane == .fast ? " SKIP LOCKED" : "")"),
+      lockDeleted: PostgresStatement("\(stored) FOR UPDATE\(lane == .fast ? " NOWAIT" : "")"),
       find: PostgresStatement(
         """
         SELECT r.id, r.zone, \(RecordPlace.stateSQL), \(RecordPlace.columnsSQL)\(columns)
@@ -148,9 +151,7 @@ package struct PostgresStatements {
         INSERT INTO \(relation.name) (\(names)) SELECT \(values.joined(separator: ", "))
         FROM unnest(\(arrays.joined(separator: ", "))) AS u (\((["id"] + zone.map { _ in "zone" } + given).joined(separator: ", ")))
         """, of: relation.table),
-      delete: counted(
-        "DELETE FROM \(relation.name) t WHERE t.id = ANY ($1::text[]\(relation.idCast.isEmpty ? "" : relation.idCast + "[]"))",
-        of: relation.table),
+      delete: counted("DELETE FROM \(relation.name) t WHERE t.id = ANY (\(ids))", of: relation.table),
       findWhere: relation.columns.map { findWhere($0, of: relation) },
       findSame: schema.unique.map { findSame($0, of: schema, relation) })
   }

@@ -154,6 +154,12 @@ package final class PostgresStore: StoreWriter {
     return entries(try connection.query(statements.records[table].find, parameters), of: table, ids)
   }
 
+  package func lock(deleted ids: [String], of table: Int) throws {
+    // The table contains no other ids, and its type would reject them.
+    let stored = ids.filter { layout.relations[table].takes($0) }
+    try connection.run(statements.records[table].lockDeleted, PostgresParameters(array: stored))
+  }
+
   package func references(of table: Int, by column: Int, to values: [String], limit: Int) throws -> [(
     id: String, value: String
   )] {

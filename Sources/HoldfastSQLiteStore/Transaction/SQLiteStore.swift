@@ -193,6 +193,9 @@ final class SQLiteStore: StoreWriter {
 
   func read(_ ids: [String], of table: Int) throws -> [RecordEntry] { try ids.map(tables[table].entry) }
 
+  /// The transaction is the only one that writes.
+  func lock(deleted ids: [String], of table: Int) {}
+
   func references(of table: Int, by column: Int, to values: [String], limit: Int) throws -> [(
     id: String, value: String
   )] {

@@ -82,7 +82,12 @@ struct Deleting: ChangeSetPart {
       }
       level = []
       for (table, parents) in gone.sorted(by: { $0.key < $1.key }) {
-        for link in schema.links(to: table) { try detach(parents, link, at: stamp, &level) }
+        let links = schema.links(to: table)
+        // The lock of the zone keeps references inside it from changing, and no others.
+        if links.contains(where: { !$0.isInZone }) {
+          try stores.store.lock(deleted: parents.map(\.key.id), of: table)
+        }
+        for link in links { try detach(parents, link, at: stamp, &level) }
       }
     }
   }

@@ -94,6 +94,10 @@ package protocol StoreWriter: AnyObject {
   /// The stored records of a table, in the order of their ids.
   func read(_ ids: [String], of table: Int) throws -> [RecordEntry]
 
+  /// Locks records before the references to them are read, because the transaction deletes them. No other transaction adds a reference to
+  /// them from then on, and `references` finds those of all transactions that have ended.
+  func lock(deleted ids: [String], of table: Int) throws
+
   /// The ids of the records whose column has one of some values, each with the value.
   ///
   /// - Parameter limit: a sufficient number of results; there may be more.
