@@ -24,7 +24,8 @@ struct PostgresCollections: Sendable {
 
   let schema: SyncSchema
   let layout: PostgresLayout
-  /// By table, in schema order: the ledger rows of the zone `$1` after `$2`, at most `$3`, with the values of live records.
+  /// By table, in schema order: the ledger rows of the zone `$1` after `$2`, at most `$3`, with the values of live records. The last column
+  /// says of a live record whether its table has it.
   let changes: [PostgresStatement]
 
   init(_ schema: SyncSchema, _ layout: PostgresLayout) {
@@ -33,7 +34,7 @@ struct PostgresCollections: Sendable {
     changes = layout.relations.map { relation in
       PostgresStatement(
         """
-        SELECT r.id, r.zone, r.state, \(RecordPlace.columnsSQL)\(relation.columns.map { ", \($0.read)" }.joined())
+        SELECT r.id, r.zone, r.state, \(RecordPlace.columnsSQL)\(relation.columns.map { ", \($0.read)" }.joined()), t.id IS NOT NULL
         FROM (
           SELECT * FROM holdfast.records r
           WHERE r.zone = $1 AND r.seq > $2 AND r.record_table = \(PostgresName.literal(relation.table)) ORDER BY r.seq LIMIT $3

@@ -28,6 +28,10 @@ extension PostgresReader {
         if found[id] == nil { found[id] = .deleted(Tombstone(place)) }
         continue
       }
+      guard rows.bool(row, RecordPlace.end + source.columns.count) else {
+        feed.mismatches.note(source.table.name, id, in: place.zone)
+        continue
+      }
       let record = StoredRecord(
         table: table, id: id, zone: place.zone, seq: place.seq, rev: place.rev, stamps: place.stamps ?? "",
         values: source.columns.indices.map {
@@ -96,11 +100,17 @@ extension PostgresReader {
       let place = RecordPlace(rows, row)
       let content: RecordChange.Content =
         switch place.state {
-        case .live: .live(collections.record(rows, row, place, of: table))
+        case .live where rows.bool(row, RecordPlace.end + collections.layout.relations[table].columns.count):
+          .live(collections.record(rows, row, place, of: table))
+        case .live: .missing
         case .deleted: .deleted(Tombstone(place))
         case .departed: .departed
         }
-      return RecordChange(id: rows.text(row, 0), seq: place.seq, content: content)
+      let id = rows.text(row, 0)
+      if case .missing = content {
+        feed.mismatches.note(collections.schema.tables[table].name, id, in: zone)
+      }
+      return RecordChange(id: id, seq: place.seq, content: content)
     }
   }
 

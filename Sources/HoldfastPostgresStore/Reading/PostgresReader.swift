@@ -8,7 +8,7 @@ final class PostgresReader: StoreReader {
   private(set) var history: History
   private let known: KnownHistory
   var prover: Prover { known.prover }
-  private let feed: PostgresChangeFeed
+  let feed: PostgresChangeFeed
   let collections: PostgresCollections
   /// The statements that read records by id.
   let statements: PostgresRecordStatements

@@ -9,7 +9,7 @@ struct PostgresRecordStatements: Sendable {
     let table: TableSchema
     let columns: [PostgresLayout.Column]
     /// Selects the ledger rows of `$1` that are visible to the user `$2`, with the values of live records. If `$2` is null, all are
-    /// visible.
+    /// visible. The last column says of a live record whether its table has it.
     let find: PostgresStatement
   }
 
@@ -26,7 +26,7 @@ struct PostgresRecordStatements: Sendable {
       let columns = relation.columns.map { ", \($0.read)" }.joined()
       let name = PostgresName.literal(relation.table)
       let ledger = """
-        SELECT r.id, r.zone, r.state, \(RecordPlace.columnsSQL)\(columns)
+        SELECT r.id, r.zone, r.state, \(RecordPlace.columnsSQL)\(columns), t.id IS NOT NULL
         FROM holdfast.records r JOIN holdfast.zones z ON z.zone = r.zone
         LEFT JOIN holdfast.access m ON m.zone = r.zone AND m."user" = $2 LEFT JOIN \(relation.name) t
         """

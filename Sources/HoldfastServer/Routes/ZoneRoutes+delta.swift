@@ -92,6 +92,7 @@ extension ZoneRoutes {
           api.records.write(record, created: nil, columns: query.columns, to: &writer)
         case .deleted(let tombstone):
           api.records.writeShort(Footprint.Key(table: query.table, id: change.id), tombstone, to: &writer)
+        case .missing: continue
         case .departed:
           if case .live(let record, _)? = homes[change.id], scope.zone(record.zone) != nil { continue }
           RecordRoutes(api: api).writeGone(change.id, of: query.table, to: &writer)

@@ -47,6 +47,8 @@ package struct RecordChange {
     case deleted(Tombstone)
     /// The record moved to another zone.
     case departed
+    /// The ledger says that the record lives, and its table does not have it. Readers skip it.
+    case missing
   }
 }
 

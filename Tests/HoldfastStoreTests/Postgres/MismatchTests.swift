@@ -40,6 +40,40 @@ import Testing
     #expect(try server.findings() == [])
   }
 
+  @Test("nor is it shown by its address, among others, on a page or in a delta (I4)") func missingRowByREST()
+    throws
+  {
+    let items = try [alice.makeItem(list), alice.makeItem(list)].sorted()
+    let (kept, gone) = (items[0], items[1])
+    let logged = TestServer.Failures()
+    try #require(server.inline).api.database.reportMismatches { line in
+      logged.lines.withLock { $0.append(line) }
+    }
+    let first = try alice.get("/v1/tables/items?limit=1")
+    #expect(first.ids == [kept])
+    var follower = DeltaFollower(device: alice, target: "/v1/tables/items")
+    try follower.follow()
+    follower.records[gone] = nil
+    // Its row of the ledger is new to the follower.
+    try sql.run(
+      """
+      BEGIN; SET LOCAL holdfast.service = 'on'; DELETE FROM items WHERE id = '\(gone)';
+      UPDATE holdfast.zones SET seq = seq + 1 WHERE zone = '\(list)';
+      UPDATE holdfast.records r SET seq = z.seq FROM holdfast.zones z WHERE z.zone = r.zone AND r.id = '\(gone)'; COMMIT
+      """)
+    let rest = RestClient(alice)
+    #expect(try rest.get("/v1/tables/items/\(gone)").code == "record-unknown")
+    #expect(try rest.get("/v1/tables/items?ids=\(gone),\(kept)").statuses == [404, 200])
+    let next = try alice.get(#require(first.next))
+    #expect(next.records.map { $0["columns"] } == [nil])
+    #expect(next.records.map { $0["deleted"] } == [true])
+    try follower.follow()
+    #expect(follower.deltas == 1)
+    #expect(follower.records.map(\.key) == [kept])
+    #expect(logged.lines.withLock { $0.count } == 1)
+    #expect(logged.lines.withLock { $0.first?.contains(gone) } == true)
+  }
+
   @Test(
     "what the database passes over without a word refuses its own change set alone (I12)",
     arguments: ["INSERT", "UPDATE", "DELETE"])
