@@ -125,7 +125,10 @@ extension PostgresStore {
         fetched.records[Footprint.Key(table: table, id: id)] = entry
       }
     }
-    fetched.wait(footprints, held: held, busy: busy(among: locked, joined, answers, fetched))
+    // The slow lane skips no device: one that it has not found is gone.
+    fetched.wait(
+      footprints, skipsDevices: lane == .fast, held: held, busy: busy(among: locked, joined, answers, fetched)
+    )
     return fetched
   }
 
@@ -157,9 +160,11 @@ extension PostgresStore {
 
 extension Fetched {
   /// Defers the commands whose device, zone or record another transaction has locked.
-  mutating func wait(_ footprints: [Footprint], held: TextSet, busy: Set<Footprint.Key>) {
+  mutating func wait(
+    _ footprints: [Footprint], skipsDevices: Bool, held: TextSet, busy: Set<Footprint.Key>
+  ) {
     for (index, footprint) in footprints.enumerated() {
-      let isDeviceHeld = footprint.device.map { (devices[$0.number] ?? nil) == nil } ?? false
+      let isDeviceHeld = skipsDevices && footprint.device.map { (devices[$0.number] ?? nil) == nil } ?? false
       func isHeld(_ key: Footprint.Key) -> Bool {
         records[key]?.places.contains { $0.state != .departed && held.contains($0.zone) } ?? false
       }

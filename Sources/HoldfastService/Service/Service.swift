@@ -1,5 +1,11 @@
 package import HoldfastCore
 
+/// While the slow lane waited for its locks, another transaction has made a record or zone that these do not include. The next attempt
+/// locks it.
+private struct Blocked: Error, CustomStringConvertible {
+  let description = "Another transaction has made a record or zone that it needs."
+}
+
 /// The rules of the server over one store: applies commands, many per transaction. One thread at a time may use it. It has no threads,
 /// clock or randomness of its own.
 package final class Service {
@@ -34,7 +40,7 @@ package final class Service {
 
   /// Applies commands in one transaction. It is durable when this returns.
   ///
-  /// - Returns: the outcome of each command, or the problem that refused only this command. Nil for a deferred command. If the disk is
+  /// - Returns: the outcome of each command, or the problem that refused only this command. Nil for a command that the fast lane defers. If the disk is
   ///   full or fails, all commands get that problem, and nothing was written. If the transaction uses up its time budget, the result is
   ///   shorter: the last commands were not processed. It is never empty.
   package func apply(_ commands: [ServiceCommand]) -> [Result<Outcome, Problem>?] {
@@ -59,7 +65,7 @@ package final class Service {
         work.condemn(end)
       } catch {
         work.store.rollBack()
-        switch work.store.meaning(of: error) {
+        switch error is Blocked ? .transient : work.store.meaning(of: error) {
         case .full: return fail(commands, Problem(.storageFull, retryAfter: 30), error)
         case .unavailable: return fail(commands, Problem(.busy, retryAfter: 5), error)
         case .denied:
@@ -115,6 +121,7 @@ package final class Service {
   private func attempt(_ commands: [ServiceCommand], isCareful: Bool) throws -> [Result<Outcome, Problem>?] {
     let (waiting, now) = try work.begin(
       commands.map { $0.footprint(work.stores.schema) }, isCareful: isCareful)
+    if lane == .slow, !waiting.isEmpty { throw Blocked() }
     var results: [Result<Outcome, Problem>?] = []
     results.reserveCapacity(commands.count)
     for (index, command) in commands.enumerated() {

@@ -108,4 +108,24 @@ import Testing
     #expect(ann.records["tasks \(task)"]?.rev == 3)
     #expect(try server.findings() == [])
   }
+
+  @Test(
+    "a write of a record that an SQL writer restores meanwhile waits for it, and is done (I12)",
+    arguments: ["PATCH", "DELETE"])
+  func restored(method: String) throws {
+    let server = try TestServer(engine: .postgres)
+    let ann = try server.signUp("ann")
+    let list = try ann.makeList()
+    let item = try ann.makeItem(list, "gone")
+    try ann.sync([.delete("items", item)])
+    let reply = try send(
+      method, "/v1/tables/items/\(item)", method == "PATCH" ? ["columns": ["note": "edited"]] : nil,
+      to: server, by: ann,
+      beside: "INSERT INTO items (id, list_id, title) VALUES ('\(item)', '\(list)', 'restored')")
+    #expect(reply.status == 200)
+    try ann.pull()
+    #expect(ann.has("items", item) == (method == "PATCH"))
+    if method == "PATCH" { #expect(ann.column("items", item, "note") == "edited") }
+    #expect(try server.findings() == [])
+  }
 }
