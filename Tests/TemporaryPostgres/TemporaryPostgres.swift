@@ -106,11 +106,13 @@ public final class TemporaryPostgres: Sendable {
 
   /// Makes a database and a role without privileges that owns it.
   ///
+  /// - Parameter encoding: the encoding of its texts; nil for the cluster's.
   /// - Returns: the URL by which that role opens it.
-  public func makeDatabase() throws -> String {
+  public func makeDatabase(encoding: String? = nil) throws -> String {
     let name = Self.newName()
     return try makeDatabase(
       name, owner: name, template: "template0",
+      options: encoding.map { "ENCODING '\($0)' LC_COLLATE 'C' LC_CTYPE 'C'" } ?? "",
       after: "CREATE ROLE \(name) LOGIN PASSWORD '\(name)' NOSUPERUSER NOCREATEDB NOCREATEROLE")
   }
 
@@ -137,17 +139,17 @@ public final class TemporaryPostgres: Sendable {
     return try makeDatabase(Self.newName(), owner: role, template: role)
   }
 
-  private func makeDatabase(_ name: String, owner: String, template: String, after first: String? = nil)
-    throws
-    -> String
-  {
+  private func makeDatabase(
+    _ name: String, owner: String, template: String, options: String = "", after first: String? = nil
+  ) throws -> String {
     try maker.withLock { kept in
       let connection = try kept.flatMap { $0.isUsable ? $0 : nil } ?? PostgresConnection(url)
       kept = connection
       if let first { try connection.execute(first) }
       // Copying files takes half the work of copying through the log, which 15 would do; earlier ones know no other way.
       let strategy = connection.serverVersion >= 150_000 ? " STRATEGY file_copy" : ""
-      try connection.execute("CREATE DATABASE \(name) OWNER \(owner) TEMPLATE \(template)\(strategy)")
+      try connection.execute(
+        "CREATE DATABASE \(name) OWNER \(owner) TEMPLATE \(template)\(strategy) \(options)")
     }
     return try Self.url(url, role: owner, database: name)
   }

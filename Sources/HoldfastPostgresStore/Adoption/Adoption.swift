@@ -24,10 +24,11 @@ public struct Adoption {
   /// Reads the tables and proposes a schema for them. Writes nothing.
   ///
   /// - Parameter tables: the names of the tables; nil for all tables of the first schema in `search_path` that is not `holdfast`.
-  /// - Throws: `ServerError.notFound` if a table does not exist, or no table can be adopted.
+  /// - Throws: `ServerError.notFound` if a table does not exist, or no table can be adopted; `refused` if the database is not in UTF-8.
   public func propose(tables: [String]? = nil) throws -> Proposal {
     let connection = try location.connectDirectly(.opens)
     defer { connection.close() }
+    try PostgresOpening.requireUTF8(of: connection)
     return try AdoptionProposal(connection).propose(tables)
   }
 

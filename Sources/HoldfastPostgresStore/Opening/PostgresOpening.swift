@@ -44,11 +44,26 @@ package struct PostgresOpening {
   ) throws -> Opened {
     let connection = try location.connectDirectly(.opens)
     defer { connection.close() }
+    try requireUTF8(of: connection)
     let opening = PostgresOpening(
       connection: connection, standing: standing, removals: removals, service: service, heals: heals)
     let (opened, later) = try opening.openWaiting(schema, random, fill)
     try PostgresIndexes.make(later, opened.layout, on: connection)
     return opened
+  }
+
+  /// Refuses a database in another encoding: it can't store every text, or stores bytes that are none.
+  static func requireUTF8(of connection: PostgresConnection) throws {
+    let rows = try connection.query(
+      "SELECT current_setting('server_encoding'), current_database()::text")
+    let (encoding, database) = (rows.text(0, 0), rows.text(0, 1))
+    guard encoding != "UTF8" else { return }
+    throw ServerError(
+      .refused,
+      """
+      The database \(database) has the encoding \(encoding), which can't store every text. Make another one: \
+      `createdb --encoding UTF8 --template template0 NAME`, and load into it what this one has.
+      """)
   }
 
   /// For tables that others have locked: the number of attempts, the lock timeout of each, and the pause in which other writers proceed.

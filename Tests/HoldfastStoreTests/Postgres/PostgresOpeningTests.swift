@@ -52,6 +52,25 @@ import Testing
     #expect(try sql.texts("SELECT count(*)::text FROM pg_namespace WHERE nspname = 'holdfast'") == ["0"])
   }
 
+  @Test(
+    "a database that is not in UTF-8 is refused with what to do, and not written to",
+    arguments: ["LATIN1", "SQL_ASCII"])
+  func encoding(_ name: String) throws {
+    let url = try TemporaryPostgres.shared.makeDatabase(encoding: name)
+    let sql = try SQLWriter(url: url)
+    for open in [
+      { _ = try Self.open(url, Self.schema("")) },
+      { _ = try DatabaseLocation.postgres(.init(url)).storedSchema() },
+      { _ = try Adoption(PostgresLocation(url)).propose() },
+    ] {
+      let error = #expect(throws: ServerError.self) { try open() }
+      #expect(error?.code == .refused)
+      #expect(error?.description.contains(name) == true)
+      #expect(error?.description.contains("createdb --encoding UTF8 --template template0") == true)
+    }
+    #expect(try sql.texts("SELECT count(*)::text FROM pg_namespace WHERE nspname = 'holdfast'") == ["0"])
+  }
+
   @Test("a table that somebody reads for long is altered when they end, and writers pass meanwhile")
   func waitsForReaders() throws {
     let url = try TemporaryPostgres.shared.makeDatabase()
