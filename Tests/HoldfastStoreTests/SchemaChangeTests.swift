@@ -111,6 +111,41 @@ import Testing
     #expect(conflict["column_name"] == "heading")
   }
 
+  @Test("the conflicts of renamed columns and tables are no doubts: the server has renamed them itself")
+  func doubtsAfterRename() throws {
+    let server = try TestServer()
+    let alice = try server.signUp("alice")
+    let phone = try server.signIn("alice")
+    let list = try alice.makeList()
+    let (item, tag) = (try alice.makeItem(list), alice.newID())
+    try alice.sync([.create("tags", tag, ["list_id": .string(list), "name": "red"])])
+    for (table, id, column) in [("items", item, "title"), ("tags", tag, "name")] {
+      for (device, time) in [(alice, Int64(9000)), (phone, 8000)] {
+        try device.sync([
+          .update(table, id, .object([.init(column, .string("\(time)"))]), at: Stamp(milliseconds: time))
+        ])
+      }
+    }
+    // The names are as long as before, so that no size changes.
+    try server.reopen(
+      Self.schema { table in
+        switch table.name {
+        case "tags": (table.name, table.was) = ("cues", ["tags"])
+        case "items":
+          (table.columns[1].name, table.columns[1].was) = ("label", ["title"])
+          table.columns[5].reference = Reference(to: "cues", onDelete: .setNull)
+        default: break
+        }
+      })
+    #expect(try Administration(server.location).doubts() == [])
+    #expect(try server.findings().isEmpty)
+    let tablet = try server.signIn("alice")
+    try tablet.pull()
+    let conflicts = tablet.all("conflicts")
+    #expect(conflicts.compactMap { $0["column_name"]?.stringValue }.sorted() == ["label", "name"])
+    #expect(conflicts.compactMap { $0["record_table"]?.stringValue }.sorted() == ["cues", "items"])
+  }
+
   @Test("REST takes the names of before in addresses, bodies and filters, and answers with those of now")
   func restByOldNames() throws {
     let server = try TestServer()

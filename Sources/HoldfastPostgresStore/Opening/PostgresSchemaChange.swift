@@ -80,11 +80,13 @@ struct PostgresSchemaChange {
     try connection.run(
       "UPDATE holdfast.tables SET name = $1, relation = $2 WHERE name = $3",
       PostgresParameters(renaming.new, relation, renaming.old))
-    for table in ["records", "created", "recovered_records", "conflicts"] {
+    for table in ["records", "created", "recovered_records"] {
       try connection.run(
         PostgresStatement("UPDATE holdfast.\(table) SET record_table = $1 WHERE record_table = $2"),
         PostgresParameters(renaming.new, renaming.old))
     }
+    try renameInConflicts(
+      "record_table = $1 WHERE record_table = $2", PostgresParameters(renaming.new, renaming.old))
   }
 
   private func rename(_ renaming: SchemaDifference.Renaming, of index: Int) throws {
@@ -94,9 +96,21 @@ struct PostgresSchemaChange {
         "ALTER TABLE \(after.relation(of: index)) RENAME COLUMN \"\(renaming.old)\" TO \"\(renaming.new)\"")
     }
     try renameStamps(of: renaming.old, to: renaming.new, in: table)
-    try connection.run(
-      "UPDATE holdfast.conflicts SET column_name = $1 WHERE record_table = $2 AND column_name = $3",
+    try renameInConflicts(
+      "column_name = $1 WHERE record_table = $2 AND column_name = $3",
       PostgresParameters(renaming.new, table, renaming.old))
+  }
+
+  /// Renames in the conflict log. Writes the ledger rows of these records, too, unchanged: a record that was written without its ledger row
+  /// looks like one that bypassed the triggers.
+  private func renameInConflicts(_ setting: String, _ parameters: PostgresParameters) throws {
+    try connection.run(
+      PostgresStatement(
+        """
+        WITH renamed AS (UPDATE holdfast.conflicts SET \(setting) RETURNING id)
+        UPDATE holdfast.records r SET rev = r.rev FROM renamed n
+        WHERE r.record_table = \(PostgresName.literal(TableSchema.conflicts.name)) AND r.id = n.id AND r.state = 0
+        """), parameters)
   }
 
   /// Whether a table of the new schema is the team's. `adopted` contains old names.
