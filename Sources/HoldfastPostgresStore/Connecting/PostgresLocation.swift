@@ -55,6 +55,10 @@ public struct PostgresLocation: Sendable {
       FROM unnest(current_schemas(false)) WITH ORDINALITY p (name, place) WHERE p.name <> 'holdfast'), 'public'), false)
     """
 
+  /// Lets numbers be written out whole: below 1 they are rounded, and the greatest ones are then none of their type. A `real` is read through
+  /// its text.
+  private static let wholeNumbers = "SET extra_float_digits = 1"
+
   /// Configures the planner for prepared statements: each is planned once, perhaps for empty tables, and all of them look rows up by key.
   /// Rows that row-level security hides are an error: a hidden record is not a deleted one.
   ///
@@ -64,7 +68,7 @@ public struct PostgresLocation: Sendable {
     try connection.execute(
       """
       SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
-      SET enable_mergejoin = off; SET jit = off; SET row_security = off; \(Self.leaveOwnSchema)
+      SET enable_mergejoin = off; SET jit = off; SET row_security = off; \(Self.wholeNumbers); \(Self.leaveOwnSchema)
       """)
   }
 
@@ -92,7 +96,8 @@ public struct PostgresLocation: Sendable {
     // may be hidden silently.
     try connection.execute(
       """
-      SET quote_all_identifiers = off; SET standard_conforming_strings = on; SET row_security = off; \(Self.leaveOwnSchema)
+      SET quote_all_identifiers = off; SET standard_conforming_strings = on; SET row_security = off; \(Self.wholeNumbers);
+      \(Self.leaveOwnSchema)
       """)
     // A limit on statements is meant for requests. Opening reads the whole catalog, and may build indexes.
     if purpose == .opens { try connection.execute("SET statement_timeout = 0") }
