@@ -61,6 +61,22 @@ import Testing
     #expect(!phone.has("items", item))
   }
 
+  @Test("the records that a deletion changes get their seqs in the order of their ids, on each engine alike")
+  func orderOfFollowers() throws {
+    let tag = alice.newID()
+    let items = (0..<6).map { _ in alice.newID() }.sorted()
+    try alice.sync(
+      [.create("tags", tag, ["list_id": .string(list), "name": "cold"])]
+        + [3, 5, 0, 4, 1, 2].map {
+          .create("items", items[$0], ["list_id": .string(list), "title": "x", "tag_id": .string(tag)])
+        })
+    try alice.sync([.delete("tags", tag)])
+    let changes = try RestClient(alice).get("/v1/zones/\(list)/changes").json["changes"]?.elements ?? []
+    let changed = changes.filter { $0["table"] == "items" }.compactMap { $0["id"]?.stringValue }
+    #expect(changed == items)
+    try settle()
+  }
+
   @Test("a set null reference becomes null when its parent goes (I9)")
   func setNull() throws {
     let (tag, item) = (alice.newID(), alice.newID())

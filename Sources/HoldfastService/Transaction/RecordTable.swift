@@ -77,7 +77,7 @@ package final class RecordTable {
     }
   }
 
-  /// The ids of the records whose column has one of some values, each with the value, in the order of `values`.
+  /// The ids of the records whose column has one of some values, each with the value, in the order of `values` and ids.
   ///
   /// - Parameter limit: a sufficient number of results; there may be more.
   package func references(by column: Int, to values: [String], limit: Int = .max) throws -> [(
@@ -92,9 +92,10 @@ package final class RecordTable {
       for (id, value) in stored where !isChanged(id) { found[value, default: []].append(id) }
     }
     return values.flatMap { value in
-      let changed = transaction.working.ids(
+      let changed = transaction.working.unorderedIDs(
         .reference(table: index, column: column), IndexValue(zone: "", values: [.text(value)]))
-      return ((found[value] ?? []) + changed).map { ($0, value) }
+      // The order in which an engine finds them would decide their seqs.
+      return ((found[value] ?? []) + changed).sorted().map { ($0, value) }
     }
   }
 
