@@ -125,6 +125,7 @@ extension World {
     let tooLarge = all.filter { ($0.request.body?.count ?? 0) > plan.bodyLimit }
     for message in tooLarge {
       oracle.refused(device: message.device.machine, code: "body-too-large")
+      if oracle.lost != nil { oracle.recoversInPieces = true }
       answer(message, HTTPResponse(status: 413, body: Problem(.bodyTooLarge).document))
     }
     let taken = all.filter { ($0.request.body?.count ?? 0) <= plan.bodyLimit }
