@@ -22,6 +22,12 @@ public struct IPAddress: Sendable, Hashable {
     return IPAddress(bytes: bytes[..<8] + [UInt8](repeating: 0, count: 8)).text + "/64"
   }
 
+  /// The network of an address given as text; the text itself if it is no address.
+  public static func network(of text: String) -> String {
+    // An IPv4 address is its own network.
+    text.utf8.contains(UInt8(ascii: ":")) ? IPAddress(text)?.network ?? text : text
+  }
+
   /// The largest network that one customer of a provider usually has: the /24 for IPv4, the /48 for IPv6.
   public var site: String {
     let kept = bytes.count == 4 ? 3 : 6

@@ -50,7 +50,7 @@ final class Guesses: @unchecked Sendable {
   ///
   /// - Throws: `Problem.tooManyAttempts`.
   func begin(name: String, address: String, at now: Int64) throws(Problem) -> Attempt {
-    let keys = GuessCount.Keys(name: name, address: IPAddress(address)?.network ?? address)
+    let keys = GuessCount.Keys(name: name, address: IPAddress.network(of: address))
     let refusal = lock.hold { () -> Problem? in
       do throws(Problem) { try count.begin(keys, at: now) } catch { return error }
       return nil

@@ -149,11 +149,11 @@ final class API: Sendable {
 
   /// The client whose share of the queues a request uses.
   func client(of request: HTTPRequest) -> Client {
-    guard let text = try? bearerText(of: request) else { return .address(request.remoteAddress) }
+    guard let text = try? bearerText(of: request) else { return .at(request.remoteAddress) }
     let hash = hashes[text]
     if let key = keys[hash] { return .user(key.user) }
     // A service of the team may send JWTs of many users from one address.
-    return provider != nil && JWT.isMeant(by: text) ? .token(hash) : .address(request.remoteAddress)
+    return provider != nil && JWT.isMeant(by: text) ? .token(hash) : .at(request.remoteAddress)
   }
 
   func route(_ received: HTTPRequest) throws -> Step {

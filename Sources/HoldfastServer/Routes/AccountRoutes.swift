@@ -13,7 +13,7 @@ struct AccountRoutes {
     let (name, password, device) = try Credentials(body: request.body, allowsDeviceID: false).complete()
     try Credentials.checkNewName(name)
     try Credentials.checkNewPassword(password)
-    let address = IPAddress(request.remoteAddress)?.network ?? request.remoteAddress
+    let address = IPAddress.network(of: request.remoteAddress)
     try api.signUps.take(address, at: api.environment.measured())
     // A taken name is refused before the expensive hash.
     if try api.read({ try $0.store.account(name) }) != nil { throw Problem(.nameTaken) }

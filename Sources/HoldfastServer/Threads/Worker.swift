@@ -12,7 +12,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
   private let threadCount: Int
   private let body: @Sendable ([Job], _ thread: Int) -> Int
   private let lock = Lock()
-  private var waiting: FairQueue<Job>
+  private var waiting: FairQueue<Client, Job>
   private var isStopping = false
   private var isEnded = false
   /// The number of threads that wait for a job.

@@ -1,57 +1,41 @@
-import HoldfastHTTP
-import HoldfastService
-
-/// The client that a job counts for in fair scheduling.
-enum Client: Hashable, Sendable {
-  /// A user, by id.
-  case user(String)
-  /// A token that is not yet looked up.
-  case token(TokenHash)
-  /// An unauthenticated client, by address.
-  case address(String)
-  /// The server itself.
-  case server
-
-  /// The user's id, if known.
-  var user: String? { if case .user(let id) = self { id } else { nil } }
-
-  /// The same client, but an address becomes its network, because a client can have many addresses.
-  var site: Client {
-    guard case .address(let text) = self, let address = IPAddress(text) else { return self }
-    return .address(address.site)
-  }
-}
-
 /// A queue of jobs: first in, first out for each client; clients take turns.
-struct FairQueue<Job> {
+package struct FairQueue<Client: Hashable, Job> {
   /// The limits of one client.
-  struct Share: Sendable {
+  package struct Share: Sendable {
     /// The maximum number of queued jobs.
-    let waiting: Int
+    package let waiting: Int
     /// The maximum number of jobs running at the same time.
-    let running: Int
+    package let running: Int
+
+    /// Creates limits.
+    @inlinable
+    package init(waiting: Int, running: Int) { (self.waiting, self.running) = (waiting, running) }
   }
 
-  private struct Line {
-    var jobs: [Job] = []
-    var running = 0
+  @usableFromInline struct Line {
+    @usableFromInline var jobs: [Job] = []
+    @usableFromInline var running = 0
+
+    @inlinable init(running: Int = 0) { self.running = running }
   }
 
   /// The number of queued jobs.
-  private(set) var count = 0
-  private let share: Share
-  private var lines: [Client: Line] = [:]
+  @usableFromInline package internal(set) var count = 0
+  @usableFromInline let share: Share
+  @usableFromInline var lines: [Client: Line] = [:]
   /// The clients with a runnable job, each once, in the order of their turns.
-  private var turns: [Client] = []
+  @usableFromInline var turns: [Client] = []
 
   /// Creates a queue with the same limits for each client.
-  init(share: Share) { self.share = share }
+  @inlinable
+  package init(share: Share) { self.share = share }
 
   /// Whether a job can run now.
-  var isReady: Bool { !turns.isEmpty }
+  @inlinable package var isReady: Bool { !turns.isEmpty }
 
   /// Appends a job to its client's line; false if the client is at its limit.
-  mutating func append(_ job: Job, of client: Client) -> Bool {
+  @inlinable
+  package mutating func append(_ job: Job, of client: Client) -> Bool {
     if lines[client, default: Line()].jobs.count >= share.waiting { return false }
     insert(job, of: client)
     return true
@@ -60,7 +44,8 @@ struct FairQueue<Job> {
   /// Adds a job regardless of the client's limit.
   ///
   /// - Parameter atFront: whether the job goes before the client's others, and the client before other clients.
-  mutating func insert(_ job: Job, of client: Client, atFront: Bool = false) {
+  @inlinable
+  package mutating func insert(_ job: Job, of client: Client, atFront: Bool = false) {
     var line = lines.removeValue(forKey: client) ?? Line()
     if line.jobs.isEmpty, line.running < share.running {
       turns.insert(client, at: atFront ? 0 : turns.count)
@@ -71,7 +56,8 @@ struct FairQueue<Job> {
   }
 
   /// Takes up to `limit` jobs, one of each client in turn. Each counts as running until `finish`.
-  mutating func take(_ limit: Int) -> [(client: Client, job: Job)] {
+  @inlinable
+  package mutating func take(_ limit: Int) -> [(client: Client, job: Job)] {
     var taken: [(client: Client, job: Job)] = []
     while taken.count < limit, !turns.isEmpty {
       // One round: each client in it has one turn.
@@ -90,7 +76,8 @@ struct FairQueue<Job> {
   }
 
   /// Records that a job of a client has ended.
-  mutating func finish(_ client: Client) {
+  @inlinable
+  package mutating func finish(_ client: Client) {
     guard var line = lines[client] else { return }
     if !line.jobs.isEmpty, line.running == share.running { turns.append(client) }
     line.running -= 1
@@ -98,7 +85,8 @@ struct FairQueue<Job> {
   }
 
   /// Removes and returns all queued jobs.
-  mutating func removeAll() -> [Job] {
+  @inlinable
+  package mutating func removeAll() -> [Job] {
     defer {
       lines = lines.compactMapValues { $0.running == 0 ? nil : Line(running: $0.running) }
       turns = []
