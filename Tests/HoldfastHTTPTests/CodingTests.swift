@@ -89,6 +89,62 @@ import Testing
     #expect(try send(server, ["Accept-Encoding: gzip"], Array("small".utf8)).body == Array("small".utf8))
   }
 
+  @Test("a large answer is compressed beside the HTTP threads, also one that is a file")
+  func large() throws {
+    let text = Array(repeatElement(Self.text, count: 40).joined())
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    defer { try? FileManager.default.removeItem(at: path) }
+    try Data(text).write(to: path)
+    let file = try #require(HTTPFile(path: path.path))
+    let server = try HTTPServer(threads: 1) { request, responder in
+      var response = HTTPResponse(status: 200, headers: [("Content-Type", "text/css"), ("ETag", "\"5\"")])
+      if request.target == "/file" {
+        response.file = HTTPFile.Slice(file, 0..<file.size)
+      } else {
+        response.body = text
+      }
+      responder.respond(response)
+    }
+    for (target, coding) in zip(["/", "/file", "/"], [ContentCoding.gzip, .gzip, .zstd]) {
+      let client = try RawClient(port: server.port)
+      // The second waits on the same connection.
+      client.send(
+        String(
+          repeating: "GET \(target) HTTP/1.1\r\nHost: h\r\nAccept-Encoding: \(coding.rawValue)\r\n\r\n",
+          count: 2))
+      for _ in 0..<2 {
+        let response = try client.readResponse()
+        #expect(response.header("Content-Encoding") == coding.rawValue)
+        #expect(response.header("ETag") == "\"5-\(coding.rawValue)\"")
+        #expect(try coding.decode(response.body, limit: 1 << 20) == text)
+      }
+      client.send("GET \(target) HTTP/1.1\r\nHost: h\r\n\r\n")
+      #expect(try client.readResponse().body == text)
+    }
+  }
+
+  @Test("nothing is compressed for HEAD, and no length is said that GET would not have")
+  func head() throws {
+    let server = try HTTPServer { request, responder in
+      let count = request.target == "/large" ? 100 : 1
+      responder.respond(
+        HTTPResponse(
+          status: 200, headers: [("Content-Type", "text/plain"), ("ETag", "\"5\"")],
+          body: Array(repeatElement(Self.text, count: count).joined())))
+    }
+    let client = try RawClient(port: server.port)
+    for target in ["/", "/large"] {
+      client.send("HEAD \(target) HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip\r\n\r\n")
+      let response = try client.readResponse(isHead: true)
+      #expect(response.header("Content-Encoding") == nil)
+      #expect(response.header("Content-Length") == nil)
+      #expect(response.header("Vary") == "Accept-Encoding")
+      client.send("HEAD \(target) HTTP/1.1\r\nHost: h\r\n\r\n")
+      let plain = try client.readResponse(isHead: true)
+      #expect(plain.header("Content-Length") == "\(Self.text.count * (target == "/" ? 1 : 100))")
+    }
+  }
+
   @Test("a tag of a coded form is recognized, and named again in the 304")
   func notModified() throws {
     let server = try echo()

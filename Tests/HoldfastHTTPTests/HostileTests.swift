@@ -112,6 +112,66 @@ import Testing
     #expect(status == 200)
   }
 
+  @Test(
+    "is cut, and gets no 503, where there is no room for the answer to what has been done (I1)",
+    arguments: [true, false])
+  func done(isDone: Bool) throws {
+    var limits = HTTPLimits()
+    limits.maximumAnswerBytes = 10 << 20
+    let reports = Mailbox<Int>()
+    let server = try HTTPServer(threads: 1, limits: limits, failure: { .text("own", status: $0.status) }) {
+      _, responder in
+      var response = HTTPResponse(status: 201, body: [UInt8](repeating: 7, count: 8 << 20))
+      response.hasTakenEffect = isDone
+      response.report = { reports.put($0?.status ?? 0) }
+      responder.respond(response)
+    }
+    let first = try RawClient(port: server.port, receiveBuffer: 4096)
+    let second = try RawClient(port: server.port, receiveBuffer: 4096)
+    for (client, status) in [(first, 201), (second, isDone ? nil : 503)] {
+      client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\n1")
+      if let status {
+        #expect(try client.readHead().status == status)
+      } else {
+        #expect(client.readToEnd().isEmpty)
+      }
+      // What the owner is told was sent is what was sent.
+      #expect(reports.take() == status ?? 0)
+    }
+  }
+
+  @Test("that has its large contents coded waits for turns behind others, and has a part of the queue")
+  func coding() throws {
+    let coder = Coder(threads: 2)
+    try #require(coder.start())
+    let (started, release, served) = (Mailbox<Bool>(), Mailbox<Bool>(), Mailbox<String>())
+    let long: Coder.Work = {
+      started.put(true)
+      _ = release.take()
+    }
+    let (own, other): (Coder.Work, Coder.Work) = ({ served.put("greedy") }, { served.put("other") })
+    #expect(coder.enqueue(long, of: "greedy"))
+    #expect(started.take() == true)
+    var count = 0
+    while coder.enqueue(own, of: "greedy") { count += 1 }
+    #expect(count == Coder.queueLimit / 4)
+    // It is served while the other has much to do.
+    #expect(coder.enqueue(other, of: "other"))
+    #expect(served.take() == "other")
+    release.put(true)
+    for _ in 0..<count { #expect(served.take() == "greedy") }
+    coder.stop()
+    #expect(!coder.enqueue(other, of: "other"))
+  }
+
+  @Test("that has all addresses of a /64 network has one share (availability)")
+  func network() {
+    #expect(IPAddress.network(of: "2001:db8::1:2:3:4") == IPAddress.network(of: "2001:db8::9"))
+    #expect(IPAddress.network(of: "2001:db8::1") != IPAddress.network(of: "2001:db8:0:1::1"))
+    #expect(IPAddress.network(of: "192.0.2.7") == "192.0.2.7")
+    #expect(IPAddress.network(of: "no address") == "no address")
+  }
+
   @Test("that takes its share of the answers leaves others theirs, by whom the owner names")
   func shares() {
     let room = ByteRoom(limit: 100, shareLimit: 40)

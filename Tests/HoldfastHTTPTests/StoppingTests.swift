@@ -73,6 +73,18 @@ import Testing
     for responder in held { #expect(!responder.respond(.text("too late"))) }
   }
 
+  @Test("a write that waits when the grace is over is cut: it may still be done, and a 503 denies that (I1)")
+  func unfinishedWrite() throws {
+    let responders = Mailbox<HTTPResponder>()
+    let server = try HTTPServer { _, responder in responders.put(responder) }
+    let client = try RawClient(port: server.port)
+    client.send("DELETE / HTTP/1.1\r\nHost: h\r\n\r\n")
+    let responder = try #require(responders.take())
+    server.stop(grace: .zero)
+    #expect(client.readToEnd().isEmpty)
+    #expect(!responder.respond(.text("too late")))
+  }
+
   @Test("a request that never gets complete does not hold up the stop")
   func incomplete() throws {
     let server = try HTTPServer { _, responder in responder.respond(.text("ok")) }

@@ -11,7 +11,7 @@ final class EventLoop: @unchecked Sendable {
   enum Word: Sendable {
     /// The server is stopping: close idle connections, finish begun requests.
     case stop
-    /// The grace period has ended: answer unanswered requests with 503.
+    /// The grace period has ended: stop to wait for answers.
     case expire
     /// All connections are closed: end the thread.
     case end
@@ -130,7 +130,7 @@ final class EventLoop: @unchecked Sendable {
     case .add(let descriptor, let peer): begin(descriptor, peer)
     case .wake(let connection): connection.wake()
     case .word(.stop): for connection in connections.values { connection.stop() }
-    case .word(.expire): for connection in connections.values { connection.exchange?.answer(.failure(503)) }
+    case .word(.expire): for connection in connections.values { connection.exchange?.answer(.expired) }
     case .word(.end): isEnding = true
     }
   }

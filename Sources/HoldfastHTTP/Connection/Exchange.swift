@@ -7,10 +7,14 @@ enum Answer: Sendable {
   case make(@Sendable () -> HTTPResponse)
   /// An answer of the HTTP layer itself.
   case failure(Int)
+  /// The grace period of a stopping server has ended without an answer.
+  case expired
   /// Read the body, up to a number of bytes.
   case admitted(maximumBodyBytes: Int, payer: String?)
   /// The decoded body.
   case decoded([UInt8])
+  /// The compressed answer.
+  case coded(HTTPResponse)
   /// The answer was a stream that has ended. The connection must be closed.
   case endOfStream(isWhole: Bool)
 }
@@ -64,7 +68,7 @@ final class Exchange: @unchecked Sendable {
         return answer
       case .open where connection.core.isExpired:
         state = .sent
-        return .failure(503)
+        return .expired
       case .open: state = .waiting
       case .streaming: state = .streaming(isParked: true)
       case .waiting: break

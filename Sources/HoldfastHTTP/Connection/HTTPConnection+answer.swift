@@ -35,43 +35,97 @@ extension HTTPConnection {
     }
     switch found {
     case .response(let response): return state == .admission ? refuse(response) : answer(response)
-    case .failure(let status):
-      let response = core.failure(HTTPFailure(status, requestHeaders))
-      return state == .admission ? refuse(response) : answer(response)
+    case .failure(let status): return fail(status)
+    case .expired:
+      // A write may be done, now or later. Its client must not get a 503, which says that nothing happened.
+      if state == .coding || state == .handling && !isSafe { return close() }
+      return fail(503)
     case .make(let make): return answer(loop.handling(make))
     case .admitted(let limit, let payer): return admit(limit, payer)
     case .decoded(let bytes):
       body = bytes
-      return takeRoom(for: body.count) ? handle() : answer(core.failure(HTTPFailure(503, requestHeaders)))
+      return takeRoom(for: body.count) ? handle() : fail(503)
+    case .coded(let response):
+      share = nil
+      return send(response)
     case .endOfStream(let isWhole):
       if isWhole { transport.finish() }
       return close()
     }
   }
 
-  /// Begins to send an answer.
+  /// Whether the method has no effect.
+  private var isSafe: Bool { ["GET", "HEAD", "OPTIONS"].contains(head?.method ?? "") }
+
+  private func fail(_ status: Int) -> Bool {
+    let response = failure(status)
+    return state == .admission ? refuse(response) : answer(response)
+  }
+
+  /// The owner's answer to a failure of the current request.
+  func failure(_ status: Int) -> HTTPResponse {
+    if let head {
+      return core.failure(HTTPFailure(status, request(head, body: []), began: began))
+    }
+    let start = reader.start
+    let request = HTTPRequest(
+      id: nextRequestID(), method: start.method, target: start.target, headers: reader.headers,
+      remoteAddress: remoteAddress, isSecure: transport.isSecure)
+    return core.failure(HTTPFailure(status, request, began: .now))
+  }
+
+  /// Begins to answer. Another thread compresses a large answer first.
   func answer(_ response: HTTPResponse) -> Bool {
-    var response = coded((200...599).contains(response.status) ? response : core.failure(HTTPFailure(500)))
-    guard takeShare(&response) else { return close() }
+    let response = varied((200...599).contains(response.status) ? response : failure(500))
+    guard !isHead, let coding = coding(of: response) else { return send(response) }
+    if response.contentLength <= Coder.inlineAnswerBytes { return send(response.coded(by: coding)) }
+    // Until it is compressed, the answer counts for the client whose turn it takes.
+    let turn = response.payers.last ?? network
+    share = core.answers.take(Int(response.contentLength), for: [turn])
+    let exchange = Exchange(self)
+    let code: Coder.Work = { exchange.answer(.coded(response.coded(by: coding))) }
+    guard share != nil, core.coder.enqueue(code, of: turn) else {
+      share = nil
+      return send(response)
+    }
+    self.exchange = exchange
+    state = .coding
+    deadline = nil
+    return takeAnswer()
+  }
+
+  private var isHead: Bool { head?.method == "HEAD" }
+
+  /// Begins to send an answer.
+  private func send(_ response: HTTPResponse) -> Bool {
+    guard let sent = withShare(response) else {
+      response.report?(nil)
+      return close()
+    }
+    sent.report?(sent)
     let keepsAlive = head?.keepsAlive ?? false
     isLast = isLast || !keepsAlive || core.isStopping
     let connection: ResponseHead.Connection =
       isLast ? .close : head?.isVersion10 ?? false ? .keepAlive : .implied
-    let head = ResponseHead(response, connection, date: loop.date, log: core.log)
-    output = Output(head.bytes, response, isHead: self.head?.method == "HEAD")
+    // The length of a compressed content is unknown without compressing it: RFC 9110, section 8.6.
+    let hasLength = !isHead || coding(of: sent) == nil
+    let head = ResponseHead(sent, connection, hasEnd: hasLength, date: loop.date, log: core.log)
+    output = Output(head.bytes, sent, isHead: isHead)
     state = .writing
     deadline = .now + core.responseDeadline
     return true
   }
 
-  /// Reserves memory for a large answer. Without room, the answer becomes a 503.
-  private func takeShare(_ response: inout HTTPResponse) -> Bool {
-    payers = response.payers
-    if response.body.count <= HTTPLimits.smallAnswerBytes { return true }
-    share = core.answers.take(response.body.count, for: payers.isEmpty ? [remoteAddress] : payers)
-    if share != nil { return true }
-    response = core.failure(HTTPFailure(503, requestHeaders))
-    return response.body.count <= HTTPLimits.smallAnswerBytes
+  /// Reserves memory for an answer, if it is large. Without room, the result is a 503, or nil if the connection must be cut.
+  private func withShare(_ response: HTTPResponse) -> HTTPResponse? {
+    payers = response.payers.isEmpty ? [network] : response.payers
+    if isHead || response.body.count <= HTTPLimits.smallAnswerBytes { return response }
+    share = core.answers.take(response.body.count, for: payers)
+    if share != nil { return response }
+    if response.hasTakenEffect { return nil }
+    var refusal = failure(503)
+    refusal.report = response.report ?? refusal.report
+    return refusal.body.count <= HTTPLimits.smallAnswerBytes ? refusal : nil
   }
 
   /// Continues to send. Returns whether the connection continues immediately.
@@ -86,7 +140,7 @@ extension HTTPConnection {
       canWrite = false
       // Small answers count only from here on, because most are already sent.
       if share == nil, writing.heldBytes > 0 {
-        share = core.answers.take(writing.heldBytes, for: payers.isEmpty ? [remoteAddress] : payers)
+        share = core.answers.take(writing.heldBytes, for: payers)
         if share == nil { return close() }
       }
       output = writing

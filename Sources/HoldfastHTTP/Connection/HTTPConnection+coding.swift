@@ -1,9 +1,9 @@
 extension HTTPConnection {
   /// Decodes the request's body, if it is encoded and small.
   ///
-  /// - Returns: the work for the decoding thread; nil if the body is ready.
+  /// - Returns: the work for another thread; nil if the body is ready.
   /// - Throws: `Refusal`.
-  func startDecoding() throws(Refusal) -> Decoder.Job? {
+  func startDecoding() throws(Refusal) -> (@Sendable () -> Answer)? {
     guard let field = head?.headers["Content-Encoding"], !body.isEmpty else { return nil }
     let name = field.lowercased()
     if name == "identity" { return nil }
@@ -11,12 +11,16 @@ extension HTTPConnection {
       throw Refusal(status: 415)
     }
     do throws(ContentCodingError) {
-      body = try coding.decode(body, limit: min(bodyLimit, Decoder.inlineBytes))
+      body = try coding.decode(body, limit: min(bodyLimit, Coder.inlineBytes))
     } catch {
       if error == .malformed { throw .malformed }
-      if bodyLimit <= Decoder.inlineBytes { throw .tooLarge }
+      if bodyLimit <= Coder.inlineBytes { throw .tooLarge }
       defer { body = [] }
-      return Decoder.Job(coding: coding, bytes: body, limit: bodyLimit)
+      return { [body, bodyLimit] in
+        do throws(ContentCodingError) {
+          return .decoded(try coding.decode(body, limit: bodyLimit))
+        } catch { return .failure(error == .tooLarge ? 413 : 400) }
+      }
     }
     return nil
   }
@@ -26,7 +30,7 @@ extension HTTPConnection {
     let more = size - HTTPLimits.smallBodyBytes - (room?.count ?? 0)
     if more <= 0 { return true }
     if let room { return room.grow(by: more) }
-    room = core.contents.take(more, for: [payer ?? remoteAddress])
+    room = core.contents.take(more, for: [payer ?? network])
     return room != nil
   }
 
@@ -41,39 +45,50 @@ extension HTTPConnection {
     }
   }
 
-  /// The answer in the coding that the client prefers.
-  func coded(_ response: HTTPResponse) -> HTTPResponse {
+  /// The coding of an answer; nil if it is sent as it is.
+  func coding(of response: HTTPResponse) -> ContentCoding? { response.isCodable ? accepted : nil }
+
+  /// An answer with the field that says that it depends on the accepted codings, and the tag that the client knows.
+  func varied(_ response: HTTPResponse) -> HTTPResponse {
     let tag = response.index(of: "ETag")
-    let isLarge = response.body.count >= HTTPLimits.leastCodedBytes && response.isCodable
     // The common case: a small answer without an ETag.
-    guard isLarge || tag != nil else { return response }
+    guard tag != nil || response.isCodable else { return response }
     var response = response
     if !response.headers.contains(where: { $0.name == "Vary" && $0.value.contains("Accept-Encoding") }) {
       response.headers.append(("Vary", "Accept-Encoding"))
     }
-    if response.status == 304 {
-      // Caches compare the ETag, so it must be that of the client's representation.
-      if let tag,
-        let known = codedTags.first(where: { EntityTag.withoutCoding($0) == response.headers[tag].value })
-      {
-        response.headers[tag].value = known
-      }
-      return response
+    // Caches compare the ETag, so it must be that of the client's representation.
+    if response.status == 304, let tag,
+      let known = codedTags.first(where: { EntityTag.withoutCoding($0) == response.headers[tag].value })
+    {
+      response.headers[tag].value = known
     }
-    guard isLarge, let coding = accepted, let body = coding.encode(response.body),
-      body.count < response.body.count
-    else { return response }
-    response.body = body
-    response.headers.append(("Content-Encoding", coding.rawValue))
-    if let tag { response.headers[tag].value = EntityTag.coded(response.headers[tag].value, by: coding) }
     return response
   }
 }
 
 extension HTTPResponse {
-  /// Whether the content may be compressed: a text that is neither encoded nor partial.
+  /// The answer in a coding; unchanged if that makes it no smaller.
+  func coded(by coding: ContentCoding) -> HTTPResponse {
+    let plain = file?.bytes ?? self.body
+    guard let body = coding.encode(plain), body.count < plain.count else { return self }
+    var response = self
+    (response.body, response.file) = (body, nil)
+    response.headers.append(("Content-Encoding", coding.rawValue))
+    if let tag = index(of: "ETag") {
+      response.headers[tag].value = EntityTag.coded(headers[tag].value, by: coding)
+    }
+    return response
+  }
+}
+
+extension HTTPResponse {
+  /// Whether the content may be compressed: a text of some size that is neither encoded nor partial.
   fileprivate var isCodable: Bool {
-    guard status != 206, index(of: "Content-Encoding") == nil, let type = index(of: "Content-Type") else {
+    guard contentLength >= HTTPLimits.leastCodedBytes,
+      file == nil || contentLength <= HTTPLimits.mostCodedFileBytes, status != 206,
+      index(of: "Content-Encoding") == nil, let type = index(of: "Content-Type")
+    else {
       return false
     }
     let essence = headers[type].value.prefix { $0 != ";" }

@@ -32,6 +32,8 @@ extension HTTPConnection {
   /// Handles a complete head: asks the owner whether to read the body.
   private func begin(_ head: RequestHead) -> Bool {
     self.head = head
+    requestID = nextRequestID()
+    began = .now
     bodyLimit = core.limits.maximumBodyBytes
     if case .none = head.framing { return handle() }
     // The owner decides on the request before its length is checked.
@@ -124,29 +126,27 @@ extension HTTPConnection {
         deadline = nil
         let exchange = Exchange(self)
         self.exchange = exchange
-        guard core.decoder.enqueue(decoding, exchange) else { throw Refusal(status: 503) }
+        let decode: Coder.Work = { exchange.answer(decoding()) }
+        guard core.coder.enqueue(decode, of: payer ?? network) else { throw Refusal(status: 503) }
         return takeAnswer()
       }
       return handle()
-    } catch { return answer(core.failure(HTTPFailure(error.status, requestHeaders))) }
+    } catch { return answer(failure(error.status)) }
   }
 
   /// The request as the owner sees it.
   func request(_ head: RequestHead, body: [UInt8]) -> HTTPRequest {
     HTTPRequest(
-      id: nextRequestID(), method: head.method, target: head.target, headers: head.headers, body: body,
-      remoteAddress: remoteAddress)
+      id: requestID, method: head.method, target: head.target, headers: head.headers, body: body,
+      remoteAddress: remoteAddress, isSecure: transport.isSecure)
   }
-
-  /// The header fields received so far.
-  var requestHeaders: HTTPHeaders { head?.headers ?? reader.headers }
 
   // MARK: Unread bytes
 
   /// Answers a request without reading more of it, and ends the connection.
   @discardableResult
   func refuse(_ refusal: Refusal) -> Bool {
-    refuse(core.failure(HTTPFailure(refusal.status, requestHeaders)))
+    refuse(failure(refusal.status))
   }
 
   /// Answers a request without reading more of it, and ends the connection.

@@ -19,6 +19,8 @@ final class HTTPConnection: @unchecked Sendable {
     case body
     /// The decoding of a body by another thread.
     case decoding
+    /// The compression of an answer by another thread.
+    case coding
     /// The owner's answer.
     case handling
     /// The client to receive an answer.
@@ -33,6 +35,8 @@ final class HTTPConnection: @unchecked Sendable {
   let descriptor: Int32
   let peer: SocketAddress
   let remoteAddress: String
+  /// The network that the connection's memory counts for, if its owner names nobody.
+  let network: String
   let core: ServerCore
   let loop: EventLoop
   let transport: SocketTransport
@@ -50,12 +54,14 @@ final class HTTPConnection: @unchecked Sendable {
   /// Bytes that are read but not parsed; during a head, all of its bytes.
   var input: [UInt8] = []
   var reader = HeadReader()
-  /// The request that is being read or answered.
+  /// The request that is being read or answered, its number, and the time when its head was complete.
   var head: RequestHead?
+  var requestID: UInt64 = 0
+  var began = ContinuousClock.now
   var chunks: ChunkReader?
   var body: [UInt8] = []
   var bodyLimit = 0
-  /// The reserved memory for the body, and the payer it counts for; nil for the peer's address.
+  /// The reserved memory for the body, and the payer it counts for; nil for the peer's network.
   var room: ByteRoom.Share?
   var payer: String?
   var exchange: Exchange?
@@ -65,7 +71,7 @@ final class HTTPConnection: @unchecked Sendable {
   var codedTags: [String] = []
 
   var output: Output?
-  /// The payers that the unsent answer counts for; none for the peer.
+  /// The payers that the unsent answer counts for.
   var payers: [String] = []
   /// The reserved memory for the answer.
   var share: ByteRoom.Share?
@@ -83,6 +89,7 @@ final class HTTPConnection: @unchecked Sendable {
     self.descriptor = descriptor
     self.peer = peer
     remoteAddress = peer.text
+    network = IPAddress.network(of: remoteAddress)
     self.core = core
     self.loop = loop
     self.transport = transport
@@ -100,7 +107,7 @@ final class HTTPConnection: @unchecked Sendable {
         case .body: readBody()
         case .writing: writeOut()
         case .lingering: discard()
-        case .admission, .decoding, .handling, .streaming, .closed: false
+        case .admission, .decoding, .coding, .handling, .streaming, .closed: false
         }
       if !goesOn { return }
     }
@@ -121,7 +128,7 @@ final class HTTPConnection: @unchecked Sendable {
   /// Handles the arrival of an answer.
   func wake() {
     switch state {
-    case .admission, .decoding, .handling, .streaming:
+    case .admission, .decoding, .coding, .handling, .streaming:
       takeAnswer()
       run()
     case .handshake, .head, .body, .writing, .lingering, .closed: break
@@ -166,7 +173,7 @@ final class HTTPConnection: @unchecked Sendable {
     case .head where reader.hasBegun, .body:
       refuse(Refusal(status: 408))
       run()
-    case .admission, .decoding, .handling, .streaming, .closed: break
+    case .admission, .decoding, .coding, .handling, .streaming, .closed: break
     case .handshake, .head, .writing, .lingering: close()
     }
   }
@@ -178,7 +185,7 @@ final class HTTPConnection: @unchecked Sendable {
     case .head where !reader.hasBegun: close()
     // Another thread may have begun a stream that the loop does not know yet.
     case .streaming, .handling: exchange?.endStream()
-    case .head, .admission, .body, .decoding, .writing, .lingering, .closed: break
+    case .head, .admission, .body, .decoding, .coding, .writing, .lingering, .closed: break
     }
   }
 

@@ -13,7 +13,7 @@ final class ServerCore: Sendable {
   let answers: ByteRoom
   /// Memory for the bodies of requests.
   let contents: ByteRoom
-  let decoder = Decoder()
+  let coder: Coder
   let requestDeadline: Milliseconds
   let idleTimeout: Milliseconds
   let responseDeadline: Milliseconds
@@ -25,12 +25,14 @@ final class ServerCore: Sendable {
   private let expired = Atomic<Bool>(false)
 
   init(
-    limits: HTTPLimits, certificate: TLSCertificate?,
+    limits: HTTPLimits, threads: Int, certificate: TLSCertificate?,
     handler: @escaping @Sendable (HTTPRequest, HTTPResponder) -> Void,
     admission: (@Sendable (HTTPRequest, HTTPAdmission) -> Void)?,
     failure: @escaping @Sendable (HTTPFailure) -> HTTPResponse, log: @escaping @Sendable (String) -> Void
   ) {
     self.limits = limits
+    // At least two, so that one client leaves a thread to others.
+    coder = Coder(threads: min(max(threads, 2), 4))
     isSecure = certificate != nil
     certificates = Locked(certificate)
     self.handler = handler
@@ -57,7 +59,7 @@ final class ServerCore: Sendable {
   /// Whether the server is stopping: it accepts no connections, and every answer closes its connection.
   var isStopping: Bool { stopping.load(ordering: .acquiring) }
 
-  /// Whether the grace period has ended: unanswered requests get a 503.
+  /// Whether the grace period has ended: unanswered requests get a 503, or their connection is cut.
   var isExpired: Bool { expired.load(ordering: .acquiring) }
 
   func stop() { stopping.store(true, ordering: .releasing) }

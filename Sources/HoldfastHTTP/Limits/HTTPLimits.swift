@@ -7,13 +7,14 @@ public struct HTTPLimits: Sendable {
   /// The maximum size of all requests' bodies in memory, from arrival to answer. A request without room is answered 503. The first 64 KiB
   /// of each do not count, so that large requests do not block small ones. Default 512 MiB, at least `maximumBodyBytes`.
   public var maximumBufferedBytes: Int
-  /// The part of them for one payer, as named by `HTTPAdmission.admit`, or for one peer's address. Default 64 MiB, at least
+  /// The part of them for one payer, as named by `HTTPAdmission.admit`, or for one peer's network. Default 64 MiB, at least
   /// `maximumBodyBytes`.
   public var maximumBufferedBytesPerPayer = 64 << 20
-  /// The maximum size of all unsent answers. An answer without room becomes a 503. Answers up to 64 KiB count only if the system does not
-  /// accept them immediately; without room their connection is closed. Files do not count. Default 256 MiB.
+  /// The maximum size of all unsent answers. An answer without room becomes a 503, or is cut if its request has had an effect. Answers up
+  /// to 64 KiB count only if the system does not accept them immediately; without room their connection is closed. Files count only if they
+  /// are compressed. Default 256 MiB.
   public var maximumAnswerBytes = 256 << 20
-  /// The part of them for one payer: `HTTPResponse.payers`, or the peer's address. Default 32 MiB.
+  /// The part of them for one payer: `HTTPResponse.payers`, or the peer's network. Default 32 MiB.
   public var maximumAnswerBytesPerPayer = 32 << 20
   /// The maximum size of the request line and header fields together. Larger ones are answered 431, or 414 if the line alone is too long.
   /// Default 16 KiB, at least 1 KiB.
@@ -59,6 +60,9 @@ public struct HTTPLimits: Sendable {
 
   /// The size from which a content is compressed.
   static let leastCodedBytes = 1024
+
+  /// The size up to which a file is compressed, in memory.
+  static let mostCodedFileBytes = 16 << 20
 
   /// How much of a refused request's body is read and discarded, so that the client can read the answer before the connection closes.
   var lingeringBytes: Int { max(1 << 20, 2 * maximumBodyBytes) }

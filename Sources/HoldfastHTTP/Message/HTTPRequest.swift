@@ -12,11 +12,13 @@ public struct HTTPRequest: Sendable {
   public var body: [UInt8]
   /// The peer's IP address without port, such as `192.0.2.7` or `2001:db8::7`. Behind a proxy it is the proxy's.
   public var remoteAddress: String
+  /// Whether it came over the server's own TLS.
+  public var isSecure: Bool
 
   /// Creates a request, for tests of handlers.
   public init(
     id: UInt64 = 0, method: String = "GET", target: String = "/", headers: HTTPHeaders = HTTPHeaders(),
-    body: [UInt8] = [], remoteAddress: String = "127.0.0.1"
+    body: [UInt8] = [], remoteAddress: String = "127.0.0.1", isSecure: Bool = false
   ) {
     self.id = id
     self.method = method
@@ -24,6 +26,7 @@ public struct HTTPRequest: Sendable {
     self.headers = headers
     self.body = body
     self.remoteAddress = remoteAddress
+    self.isSecure = isSecure
   }
 
   /// The target before its "?", percent-encoded.

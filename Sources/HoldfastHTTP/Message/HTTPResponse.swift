@@ -13,6 +13,13 @@ public struct HTTPResponse: Sendable {
   /// address.
   public var payers: [String] = []
 
+  /// Whether the request has had its effect, such as a committed write. Without memory for the answer, the connection is then cut. Other
+  /// requests get a 503, which says that nothing happened.
+  public var hasTakenEffect = false
+  /// Receives what the connection sends for this answer, when it begins to: the answer, perhaps compressed, or a 503 in its place. Nil if
+  /// the connection is cut instead. It is called at most once, on an HTTP thread, and must not block.
+  public var report: (@Sendable (HTTPResponse?) -> Void)?
+
   /// Why the answer is no success, as a short word for logs and metrics; never sent. Nil unless the owner sets it.
   public var reason: String?
 
@@ -42,11 +49,14 @@ public struct HTTPResponse: Sendable {
 public struct HTTPFailure: Sendable {
   /// The status: 400, 408, 413, 414, 415, 417, 431, 500, 501, 503 or 505.
   public let status: Int
-  /// The header fields received so far.
-  public let headers: HTTPHeaders
+  /// The request as far as it has arrived, without its content. The method and the target are empty if their line is not complete.
+  public let request: HTTPRequest
+  /// The time when the head was complete, or that of the failure if it is not.
+  public let began: ContinuousClock.Instant
 
-  init(_ status: Int, _ headers: HTTPHeaders = HTTPHeaders()) {
+  init(_ status: Int, _ request: HTTPRequest, began: ContinuousClock.Instant) {
     self.status = status
-    self.headers = headers
+    self.request = request
+    self.began = began
   }
 }

@@ -18,6 +18,14 @@ struct HeadReader {
   /// The fields received so far.
   var headers: HTTPHeaders { fields }
 
+  /// The method and the target of the request line; empty if it is not complete.
+  var start: (method: String, target: String) {
+    switch line?.target {
+    case .plain(let target), .absolute(_, let target): (line?.method ?? "", target)
+    case nil: ("", "")
+    }
+  }
+
   /// Whether nothing has arrived except perhaps an empty line.
   var isEmpty: Bool { line == nil && place == lineStart }
 

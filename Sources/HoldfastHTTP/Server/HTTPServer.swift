@@ -45,21 +45,22 @@ public final class HTTPServer: Sendable {
     handler: @escaping @Sendable (HTTPRequest, HTTPResponder) -> Void
   ) throws(HTTPServerError) {
     signal(SIGPIPE, SIG_IGN)
+    let count = max(threads ?? sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1)
     let core = ServerCore(
-      limits: limits, certificate: certificate, handler: handler, admission: admission, failure: failure,
+      limits: limits, threads: count, certificate: certificate, handler: handler, admission: admission,
+      failure: failure,
       log: log)
     let listener = try Listener(address: address, port: port)
-    let count = max(threads ?? sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1)
     let loops = (0..<count).compactMap { _ in EventLoop(core) }
     let loopThreads = loops.compactMap { loop in SystemThread { loop.run() } }
-    let isDecoding = core.decoder.start()
+    let isCoding = core.coder.start()
     let acceptThread =
-      loopThreads.count == count && isDecoding ? SystemThread { listener.run(core, loops: loops) } : nil
+      loopThreads.count == count && isCoding ? SystemThread { listener.run(core, loops: loops) } : nil
     guard let acceptThread else {
       listener.closeSockets()
       for loop in loops { loop.tell(.end) }
       for thread in loopThreads { thread.join() }
-      core.decoder.stop()
+      core.coder.stop()
       throw HTTPServerError(.outOfResources, "no threads or descriptors to be had")
     }
     self.core = core
@@ -80,8 +81,8 @@ public final class HTTPServer: Sendable {
   }
 
   /// Stops the server, and returns when it has stopped. The port is released immediately; idle connections and streams are closed. Requests
-  /// in flight are finished, each with the end of its connection. After `grace`, a request that lacks its answer gets a 503, and a client
-  /// that has not read its answer is cut.
+  /// in flight are finished, each with the end of its connection. After `grace`, a GET, HEAD or OPTIONS that lacks its answer gets a 503.
+  /// Other requests that lack it are cut, as a 503 would say that nothing happened. So is a client that has not read its answer.
   ///
   /// It takes at most `grace` and half a second. A handler that blocks its thread is abandoned with that thread, and logged. A second call
   /// does nothing.
@@ -102,7 +103,7 @@ public final class HTTPServer: Sendable {
       core.connections.waitUntilEmpty(until: .now + .milliseconds(500))
     }
     for loop in loops { loop.tell(.end) }
-    core.decoder.stop()
+    core.coder.stop()
     for (loop, thread) in zip(loops, loopThreads) {
       if loop.isHandling {
         core.log("a handler blocks its HTTP thread: left behind at the stop of the server")

@@ -77,23 +77,25 @@ struct Listener: Sendable {
         loops[next].add(descriptor, address)
         next = (next + 1) % loops.count
       } else {
-        refuse(descriptor, core)
+        refuse(descriptor, address, core)
       }
     }
   }
 
   /// Answers 503. Over TLS no answer is possible before the handshake.
-  private func refuse(_ descriptor: Int32, _ core: ServerCore) {
+  private func refuse(_ descriptor: Int32, _ peer: SocketAddress, _ core: ServerCore) {
     if !core.isSecure {
-      let response = core.failure(HTTPFailure(503))
+      let request = HTTPRequest(id: nextRequestID(), method: "", target: "", remoteAddress: peer.text)
+      let response = core.failure(HTTPFailure(503, request, began: .now))
+      response.report?(response)
       let head = ResponseHead(response, .close, date: dateField(of: time(nil)), log: core.log)
       let bytes = head.bytes + response.body
       // The socket's buffer is empty, so it accepts all bytes.
       send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
       shutdown(descriptor, Int32(SHUT_WR))
       // Unread bytes would turn the close into a reset.
-      var request = [UInt8](repeating: 0, count: 4096)
-      recv(descriptor, &request, request.count, Int32(MSG_DONTWAIT))
+      var unread = [UInt8](repeating: 0, count: 4096)
+      recv(descriptor, &unread, unread.count, Int32(MSG_DONTWAIT))
     }
     close(descriptor)
   }

@@ -92,7 +92,7 @@ final class EventStreams: @unchecked Sendable {
     }
     guard let stream else {
       lock.hold { leave(device.user) }
-      return true
+      return false
     }
     lock.hold {
       events.append(.opened(number, stream, device.token, lastEventID: lastEventID))

@@ -227,13 +227,15 @@ final class RequestDispatcher: Sendable {
   }
 
   /// The log entry of a request, before its answer.
-  private func entry(of request: HTTPRequest) -> RequestLog.Entry {
+  private func entry(
+    of request: HTTPRequest, began: ContinuousClock.Instant = .now
+  ) -> RequestLog.Entry {
     let client = proxies.client(of: request)
     var request = request
     request.remoteAddress = client.address
     return RequestLog.Entry(
       id: "\(run)-\(request.id)", method: request.method, path: request.path, address: client.address,
-      scheme: client.scheme, trace: TraceContext(request.headers), started: .now,
+      scheme: client.scheme, trace: TraceContext(request.headers), started: began,
       crossOrigin: console != nil && Console.takes(request)
         ? [] : api.crossOrigin.headers(of: request.headers),
       client: api.client(of: request))
@@ -296,9 +298,7 @@ final class RequestDispatcher: Sendable {
 
   /// The answer to a failure in the HTTP layer.
   func failure(_ failure: HTTPFailure) -> HTTPResponse {
-    var response = HTTPResponse.failure(failure)
-    response.headers += api.crossOrigin.headers(of: failure.headers)
-    return response
+    finished(.failure(failure), entry(of: failure.request, began: failure.began))
   }
 
   /// Makes `/readyz` answer 503.
@@ -338,12 +338,12 @@ final class RequestDispatcher: Sendable {
       let logged = entry
       let write = write(command, of: entry) { [self] result in
         if case .erase = command, case .success = result { purging.wake() }
-        guard let reading else {
-          responder.respond { [self] in finished(answer(result), logged) }
-          return
+        let isDone = if case .success = result { !logged.isRead } else { false }
+        let make: @Sendable () -> HTTPResponse = { [self] in finished(answer(result), logged, isDone: isDone)
         }
+        guard let reading else { return _ = responder.respond(make) }
         // The write is committed, so the answer bypasses the queue's limit.
-        let respond: @Sendable () -> Void = { [self] in responder.respond(finished(answer(result), logged)) }
+        let respond: @Sendable () -> Void = { responder.respond(make()) }
         if let lookUps, case .sync(let command) = command, case .success = result {
           let lookUp = LookUp(command.key.token, .written(acks: command.acks))
           lookUps.enqueueOwed(Looking(lookUp: lookUp, run: respond), of: logged.client)
@@ -359,7 +359,7 @@ final class RequestDispatcher: Sendable {
         device, most: api.environment.limits.eventStreams, lastEventID: lastEventID, entry.crossOrigin,
         responder)
       {
-        answered(entry, HTTPResponse(status: 200))
+        answered(entry, RequestLog.Result(status: 200))
       } else {
         responder.respond(
           finished(.problem(Problem(.busy, "No more streams can be opened now.", retryAfter: 10)), entry))
@@ -401,23 +401,30 @@ final class RequestDispatcher: Sendable {
     responder.respond(finished(.problem(Problem(.busy, retryAfter: 1)), entry))
   }
 
-  private func finished(_ response: HTTPResponse, _ entry: RequestLog.Entry) -> HTTPResponse {
+  /// An answer with the fields of all answers.
+  ///
+  /// - Parameter isDone: whether the request has had its effect.
+  private func finished(
+    _ response: HTTPResponse, _ entry: RequestLog.Entry, isDone: Bool = false
+  ) -> HTTPResponse {
     var response = response
     response.headers.append(("X-Request-ID", entry.id))
     response.headers += entry.crossOrigin
-    // Both are charged: a user may have many addresses, and an address many users.
-    response.payers = [entry.address, entry.client.user].compactMap { $0 }
-    answered(entry, response)
+    response.payers = entry.payers
+    response.hasTakenEffect = isDone
+    response.report = { [self, meant = RequestLog.Result(response)] sent in
+      answered(entry, sent.map { RequestLog.Result($0) } ?? meant.cut)
+    }
     return response
   }
 
-  /// Logs and counts an answer.
-  private func answered(_ entry: RequestLog.Entry, _ response: HTTPResponse) {
-    log.request(entry, response)
+  /// Logs and counts an answer that is sent.
+  private func answered(_ entry: RequestLog.Entry, _ result: RequestLog.Result) {
+    log.request(entry, result)
     guard let metrics else { return }
     let route = Address.route(of: entry.path, in: api.schema)
     metrics.answered(
-      .init(route: route, method: Metrics.method(entry.method), status: response.status),
-      seconds: entry.started.duration(to: .now).inSeconds, problem: response.reason)
+      .init(route: route, method: Metrics.method(entry.method), status: result.status),
+      seconds: entry.started.duration(to: .now).inSeconds, problem: result.problem)
   }
 }

@@ -34,11 +34,11 @@ struct RequestLog: Sendable {
   }
 
   /// Logs an answered request.
-  func request(_ entry: Entry, _ response: HTTPResponse) {
+  func request(_ entry: Entry, _ result: Result) {
     let duration = entry.started.duration(to: .now)
     let isSlow = slow.map { duration >= $0 } ?? false
     let level: LogLevel =
-      response.status >= 500 ? .error : isSlow ? .warning : entry.isHealthCheck ? .debug : .info
+      result.isFailure ? .error : isSlow || result.isCut ? .warning : entry.isHealthCheck ? .debug : .info
     if level < least { return }
     var writer = begin("request", level: level)
     writer.key("method")
@@ -46,8 +46,8 @@ struct RequestLog: Sendable {
     writer.key("path")
     writer.string(Self.bounded(entry.path, 128))
     writer.key("status")
-    writer.int64(Int64(response.status))
-    if let problem = response.reason {
+    writer.int64(Int64(result.status))
+    if let problem = result.problem {
       writer.key("problem")
       writer.string(problem)
     }
@@ -57,8 +57,12 @@ struct RequestLog: Sendable {
       writer.key("slow")
       writer.bool(true)
     }
+    if result.isCut {
+      writer.key("cut")
+      writer.bool(true)
+    }
     writer.key("bytes")
-    writer.int64(response.contentLength)
+    writer.int64(result.bytes)
     if let device = entry.device {
       writer.key("device")
       writer.int64(device)
@@ -107,6 +111,8 @@ struct RequestLog: Sendable {
     let path: Substring
     /// Whether it is one of the addresses that proxies and supervisors ask all the time.
     var isHealthCheck: Bool { path == "/healthz" || path == "/readyz" }
+    /// Whether it only reads, also where the server keeps something for later pages.
+    var isRead: Bool { method == "GET" || method == "HEAD" }
     /// The address of the client.
     let address: String
     /// The scheme that the client used, according to a trusted proxy; nil if not stated.
@@ -120,6 +126,29 @@ struct RequestLog: Sendable {
     let client: Client
     /// The server's number of the device, if the request has a valid token.
     var device: Int64?
+
+    /// The payers that the unsent answer counts for. Both are charged: a user may have many addresses, and an address many users.
+    var payers: [String] { [IPAddress.network(of: address), client.user].compactMap { $0 } }
+  }
+
+  /// What was sent as the answer to a request.
+  struct Result {
+    let status: Int
+    /// The code of its problem; nil for an answer that is none.
+    var problem: String?
+    /// The size of the content in bytes.
+    var bytes: Int64 = 0
+    /// Whether the connection was cut instead, as there was no memory for the answer.
+    var isCut = false
+
+    /// The result that nothing of the answer was sent.
+    var cut: Result { Result(status: status, problem: problem, isCut: true) }
+
+    /// Whether the server or its operator must do something about it. Clients alone cause some answers with 5xx.
+    var isFailure: Bool { status >= 500 && !(problem.map(Self.causedByClients.contains) ?? false) }
+
+    private static let causedByClients = TextSet(
+      [ProblemCode.zoneFull, .notImplemented, .versionUnsupported].map(\.rawValue))
   }
 
   private func begin(_ event: StaticString, level: LogLevel) -> JSONWriter {
@@ -149,5 +178,12 @@ extension Duration {
   fileprivate var inMicroseconds: Int64 {
     let (seconds, attoseconds) = components
     return seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+  }
+}
+
+extension RequestLog.Result {
+  /// The result that an answer is sent.
+  init(_ response: HTTPResponse) {
+    self.init(status: response.status, problem: response.reason, bytes: response.contentLength)
   }
 }

@@ -26,7 +26,7 @@ public final class Server: Sendable {
 
   private let http: HTTPServer
   private let metrics: MetricsServer?
-  private let dispatcher: RequestDispatcher
+  let dispatcher: RequestDispatcher
   private let lock: DataDirectoryLock?
   private let database: any ServerDatabase
   private let isStopped = Atomic<Bool>(false)
