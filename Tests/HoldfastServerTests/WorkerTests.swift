@@ -5,21 +5,6 @@ import Testing
 @testable import HoldfastServer
 
 @Suite("The threads of a queue") struct WorkerTests {
-  /// A door that one thread waits at until another opens it.
-  private final class Door: @unchecked Sendable {
-    private let lock = Lock()
-    private var isOpen = false
-
-    func open() {
-      lock.hold {
-        isOpen = true
-        lock.broadcast()
-      }
-    }
-
-    func wait() { lock.hold { while !isOpen { lock.wait() } } }
-  }
-
   @Test("a free thread takes another client's job, however many of a busy client wait (I12)")
   func free() throws {
     let worker = try Worker<@Sendable () -> Void>(limit: 64, batch: 1, threads: 2, running: 1) { jobs, _ in

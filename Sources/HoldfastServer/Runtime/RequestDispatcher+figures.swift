@@ -6,10 +6,9 @@ extension RequestDispatcher {
       ("writes", writer.waitingCount), ("passwords", passwords.waitingCount),
       ("sign_ups", signUps.waitingCount),
       ("snapshots", builds.waitingCount), ("fetches", fetches.waitingCount),
-      ("long_reads", longReading.waitingCount),
+      ("reads", reading.waitingCount), ("long_reads", longReading.waitingCount),
     ]
     if let waiting { queues.append(("slow_writes", waiting.waitingCount)) }
-    if let reading { queues.append(("reads", reading.waitingCount)) }
     return queues
   }
 

@@ -4,7 +4,8 @@ import HoldfastHTTP
 import HoldfastService
 
 /// Runs the steps of the API on threads. Short steps run inline on the HTTP thread; writes, password checks and long reads have threads of
-/// their own. If reads wait for a network (PostgreSQL), all reads run on reading threads.
+/// their own. Clients that have used up their time on the HTTP threads read on reading threads. If reads wait for a network (PostgreSQL), all
+/// reads do.
 ///
 /// Longer than 400 lines: every way of a request between the queues is here, and the queues are private.
 final class RequestDispatcher: Sendable {
@@ -62,8 +63,10 @@ final class RequestDispatcher: Sendable {
   let builds: Worker<Work>
   /// Requests to other servers, one at a time.
   let fetches: Worker<@Sendable () -> Void>
-  /// The reading threads; nil if HTTP threads read.
-  let reading: Worker<@Sendable () -> Void>?
+  /// The reading threads.
+  let reading: Worker<@Sendable () -> Void>
+  /// The time that clients use of the HTTP threads; nil if these do not read.
+  let threadTime: HTTPThreadTime?
   /// The threads that look devices up, many at once, where reading waits.
   private let lookUps: Worker<Looking>?
   /// The threads for long reads, which would block HTTP threads.
@@ -126,10 +129,9 @@ final class RequestDispatcher: Sendable {
           $0.finish(.failure(Self.busy))
         }
       }
-    reading = try database.readerCount.map {
-      let threads = max($0 / 2, 1)
-      return try Self.actions(configuration.readQueueLimit, threads: threads, running: (threads + 1) / 2)
-    }
+    threadTime = database.readerCount == nil ? HTTPThreadTime() : nil
+    let readers = database.readerCount.map { max($0 / 2, 1) } ?? Self.longReads
+    reading = try Self.actions(configuration.readQueueLimit, threads: readers, running: (readers + 1) / 2)
     lookUps = try Self.lookUps(database, configuration)
     let lookUps = lookUps
     writer = try Worker(limit: configuration.writeQueueLimit, batch: .max) { writes, _ in
@@ -260,10 +262,19 @@ final class RequestDispatcher: Sendable {
     if request.body.count > Self.largeBytes {
       return perform(.read { [self] in api.handle(request) }, entry, responder)
     }
-    guard let reading, !api.isImmediate(request) else {
-      return perform(ReadLimit.$current.withValue(.brief) { api.handle(request) }, entry, responder)
+    let brief: @Sendable () -> Void = { [self] in
+      perform(ReadLimit.$current.withValue(.brief) { api.handle(request) }, entry, responder)
     }
-    let answer: @Sendable () -> Void = { [self] in perform(api.handle(request), entry, responder) }
+    let answer: @Sendable () -> Void
+    if let threadTime {
+      if entry.isHealthCheck || threadTime.isLeft(for: entry.client) {
+        return threadTime.run(for: entry.client, brief)
+      }
+      answer = brief
+    } else {
+      if api.isImmediate(request) { return brief() }
+      answer = { [self] in perform(api.handle(request), entry, responder) }
+    }
     if !reading.enqueue(answer, of: entry.client) { refuse(entry, responder) }
   }
 
@@ -273,7 +284,7 @@ final class RequestDispatcher: Sendable {
       return admission.admit(maximumBodyBytes: console.bodyLimit(of: head), payer: nil)
     }
     let known = Authentication(api: api)
-    guard let reading, !known.isKnown(head) else {
+    guard threadTime == nil, !known.isKnown(head) else {
       return decide(known.admission(of: head), head, admission)
     }
     let isTaken = reading.enqueue(
@@ -319,7 +330,7 @@ final class RequestDispatcher: Sendable {
     waiting?.stop()
     console?.doctor.stop()
     longReading.stop()
-    reading?.stop()
+    reading.stop()
     lookUps?.stop()
     listener?.stop()
     events.stop()
@@ -341,7 +352,9 @@ final class RequestDispatcher: Sendable {
         let isDone = if case .success = result { !logged.isRead } else { false }
         let make: @Sendable () -> HTTPResponse = { [self] in finished(answer(result), logged, isDone: isDone)
         }
-        guard let reading else { return _ = responder.respond(make) }
+        if let threadTime, threadTime.isLeft(for: logged.client) {
+          return _ = responder.respond { threadTime.run(for: logged.client, make) }
+        }
         // The write is committed, so the answer bypasses the queue's limit.
         let respond: @Sendable () -> Void = { responder.respond(make()) }
         if let lookUps, case .sync(let command) = command, case .success = result {
