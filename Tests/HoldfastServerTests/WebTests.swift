@@ -72,7 +72,9 @@ import Testing
     }
     let files = WebFiles(folder: app.path)
     func body(_ path: String) -> String? {
-      files.answer(to: request("GET", path)).map { String(decoding: $0.body, as: UTF8.self) }
+      files.answer(to: request("GET", path)).map {
+        String(decoding: $0.file?.bytes ?? $0.body, as: UTF8.self)
+      }
     }
     #expect(body("/") == "page")
     #expect(body("/index.html?a=b") == "page")
@@ -107,10 +109,59 @@ import Testing
         atPath: app.appendingPathComponent(name).path, withDestinationPath: target)
     }
     let files = WebFiles(folder: app.path)
-    #expect(files.answer(to: request("GET", "/"))?.body == Array("page".utf8))
+    #expect(files.answer(to: request("GET", "/"))?.file?.bytes == Array("page".utf8))
     for path in ["/pipe", "/out", "/up/secret", "/up", "/lost", "/self"] {
       #expect(files.answer(to: request("GET", path)) == nil, "\(path)")
     }
+  }
+
+  @Test("a hidden file is not served by a symbolic link that is not hidden (I10)")
+  func hidden() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(".\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try FileManager.default.createDirectory(
+      at: folder.appendingPathComponent(".git"), withIntermediateDirectories: true)
+    for path in [".hidden", ".git/config", "page"] {
+      try Data("text".utf8).write(to: folder.appendingPathComponent(path))
+    }
+    for (name, target) in [("file", ".hidden"), ("config", ".git/config"), ("git", ".git"), ("link", "page")]
+    {
+      try FileManager.default.createSymbolicLink(
+        atPath: folder.appendingPathComponent(name).path, withDestinationPath: target)
+    }
+    let files = WebFiles(folder: folder.path)
+    for path in ["/file", "/config", "/git/config"] {
+      #expect(files.answer(to: request("GET", path)) == nil, "\(path)")
+    }
+    // A folder that is hidden itself may be served.
+    for path in ["/page", "/link"] {
+      #expect(files.answer(to: request("GET", path))?.status == 200, "\(path)")
+    }
+  }
+
+  @Test("a file has another tag when it is replaced, also by one of the same size, or written to")
+  func tags() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let path = folder.appendingPathComponent("app.js")
+    let files = WebFiles(folder: folder.path)
+    func tag() throws -> String {
+      let answer = try #require(files.answer(to: request("GET", "/app.js")))
+      #expect(answer.body.isEmpty)
+      return try #require(field("ETag", of: answer))
+    }
+    try Data("one".utf8).write(to: path)
+    let first = try tag()
+    #expect(try tag() == first)
+    try Data("two".utf8).write(to: path, options: .atomic)
+    let second = try tag()
+    #expect(second != first)
+    let writer = try FileHandle(forWritingTo: path)
+    try writer.seekToEnd()
+    try writer.write(contentsOf: Data("three".utf8))
+    try writer.close()
+    #expect(try tag() != second)
   }
 
   // MARK: Cookies
@@ -170,6 +221,38 @@ import Testing
     let answer = try server.respond(to: request("POST", "/v1/accounts", Self.mark, body: Self.credentials))
     let all = try fields + [("Cookie", cookie(of: answer)), ("Host", "app.example.org")]
     #expect(try server.respond(to: request("GET", "/v1/devices", all)).status == status)
+  }
+
+  @Test("over the server's own TLS the cookie is for HTTPS alone, whatever the page says of itself (I10)")
+  func secure() throws {
+    let server = try TestServer()
+    for (isSecure, scheme) in [(true, nil), (true, "http"), (false, "https"), (false, nil)]
+      as [(Bool, String?)]
+    {
+      var ask = request(
+        "POST", "/v1/accounts", Self.mark + (scheme.map { [("Origin", "\($0)://h")] } ?? []),
+        body: Self.credentials.replacingOccurrences(of: "ada", with: "ada\(isSecure)\(scheme ?? "")"))
+      ask.isSecure = isSecure
+      let set = try #require(field("Set-Cookie", of: server.respond(to: ask)))
+      #expect(set.hasSuffix("; Secure") == (isSecure || scheme == "https"), "\(isSecure) \(scheme ?? "")")
+    }
+  }
+
+  @Test("two cookies of one name are no cookie: one of them may be of somebody else (I10)")
+  func twice() throws {
+    let server = try TestServer()
+    let answer = try server.respond(to: request("POST", "/v1/accounts", Self.mark, body: Self.credentials))
+    let own = try cookie(of: answer)
+    let other = "\(SessionCookie.name)=other"
+    for fields in [
+      [("Cookie", "\(own); \(other)")], [("Cookie", "\(other); \(own)")],
+      [("Cookie", own), ("Cookie", other)],
+      [("Cookie", "\(own); \(own)")],
+    ] {
+      #expect(try server.respond(to: request("GET", "/v1/devices", Self.mark + fields)).status == 401)
+    }
+    let both = [("Cookie", "a=1"), ("Cookie", "\(own); b=2")]
+    #expect(try server.respond(to: request("GET", "/v1/devices", Self.mark + both)).status == 200)
   }
 
   @Test("pages of allowed origins can't send the field of the cookie, and get no cookie along (I10)")

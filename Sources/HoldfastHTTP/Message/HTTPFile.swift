@@ -7,6 +7,8 @@ import Glibc
 public final class HTTPFile: Sendable {
   /// The size in bytes when the file was opened.
   public let size: Int64
+  /// A text that changes when the file is replaced or written to: its number, size and times, as hexadecimal numbers.
+  public let version: String
   private let descriptor: Int32
 
   /// Opens a regular file; nil if it can't be read.
@@ -17,9 +19,15 @@ public final class HTTPFile: Sendable {
     guard descriptor >= 0, fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
       // A failed initializer still runs deinit, which closes the file.
       size = 0
+      version = ""
       return nil
     }
     size = Int64(status.st_size)
+    let (written, changed) = (status.st_mtim, status.st_ctim)
+    version = [
+      Int64(status.st_ino), Int64(status.st_size), Int64(written.tv_sec), Int64(written.tv_nsec),
+      Int64(changed.tv_sec), Int64(changed.tv_nsec),
+    ].map { String($0, radix: 16) }.joined(separator: ".")
   }
 
   deinit { if descriptor >= 0 { close(descriptor) } }

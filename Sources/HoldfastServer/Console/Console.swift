@@ -46,7 +46,10 @@ struct Console: Sendable {
 
   /// Whether a request is for the console.
   static func takes(_ request: HTTPRequest) -> Bool {
-    request.path == "/console" || request.path.hasPrefix("/console/")
+    let path = request.path
+    if path == "/console" || path.hasPrefix("/console/") { return true }
+    // An escaped form names the same resource.
+    return path.utf8.contains(UInt8(ascii: "%")) && request.pathParts?.first == "console"
   }
 
   /// Whether a text may be a name or an id.

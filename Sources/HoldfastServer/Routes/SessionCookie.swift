@@ -29,11 +29,12 @@ enum SessionCookie {
     return token
   }
 
-  /// The value of a cookie of a request, or nil.
+  /// The value of a cookie of a request. Nil without one, and for several of the name: one of them may be of somebody else.
   static func value(_ name: String, of request: HTTPRequest) -> Substring? {
     let prefix = "\(name)="
-    let pairs = (request.headers["Cookie"] ?? "").split(separator: ";").map { $0.drop { $0 == " " } }
-    return pairs.first { $0.hasPrefix(prefix) }?.dropFirst(prefix.count)
+    let values = request.headers.values(of: "Cookie").flatMap { $0.split(separator: ";") }
+      .map { $0.drop { $0 == " " } }.filter { $0.hasPrefix(prefix) }
+    return values.count == 1 ? values[0].dropFirst(prefix.count) : nil
   }
 
   /// Whether the browser says that the page is of this server's origin, as far as it says anything.
@@ -80,11 +81,10 @@ enum SessionCookie {
   static func field(
     name: String, _ value: String, path: String, lifetime: Int64, for request: HTTPRequest
   ) -> String {
-    // Browsers name the origin of each request that makes a session.
-    let isSecure = [
-      request.headers["Origin"]?.hasPrefix("https:"), request.headers["X-Forwarded-Proto"] == "https",
-    ]
-    .contains(true)
+    // Behind a proxy that ends TLS, the browser names the origin, or the proxy the scheme.
+    let isSecure =
+      request.isSecure || request.headers["Origin"]?.hasPrefix("https:") == true
+      || request.headers["X-Forwarded-Proto"] == "https"
     return
       "\(name)=\(value); Path=\(path); Max-Age=\(lifetime); HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")"
   }

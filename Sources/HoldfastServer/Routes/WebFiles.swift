@@ -9,7 +9,7 @@ struct WebFiles: Sendable {
   static let policy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-  /// Larger files are not served: they are read whole.
+  /// Larger files are not served: compressing one reads it whole.
   static let sizeLimit: Int64 = 16 << 20
 
   private static let types: TextMap<String> = [
@@ -29,7 +29,10 @@ struct WebFiles: Sendable {
     for index in 0..<count {
       let file = file(index)
       let path = String(cString: file.path)
-      files[path] = response(Array(UnsafeBufferPointer(start: file.bytes, count: file.count)), path)
+      let bytes = Array(UnsafeBufferPointer(start: file.bytes, count: file.count))
+      var response = response(RecordRoutes.tag(of: bytes), path)
+      response.body = bytes
+      files[path] = response
     }
     return files
   }
@@ -70,22 +73,25 @@ struct WebFiles: Sendable {
     if parts.first == "client" { return Self.client[parts.dropFirst().joined(separator: "/")] }
     guard let folder else { return nil }
     let path = folder + "/" + parts.joined(separator: "/")
-    // A symbolic link may lead within the folder.
-    guard let place = RealPath(path), let own = RealPath(folder), place.isIn(own),
+    // A symbolic link may lead within the folder, to files that are not hidden.
+    guard let place = RealPath(path), let own = RealPath(folder), place.isIn(own), !place.isHidden(in: own),
       let file = HTTPFile(path: path), file.size <= Self.sizeLimit
     else { return nil }
-    return Self.response(file.read(0..<file.size), parts.last ?? "")
+    // Neither the tag nor the answer needs the content: the file may be large, and is asked for again and again.
+    var response = Self.response(EntityTag(file.version), parts.last ?? "")
+    response.file = HTTPFile.Slice(file, 0..<file.size)
+    return response
   }
 
-  private static func response(_ bytes: [UInt8], _ name: String) -> HTTPResponse {
+  private static func response(_ tag: EntityTag, _ name: String) -> HTTPResponse {
     let dot = name.utf8.lastIndex(of: UInt8(ascii: "."))
     let type = dot.flatMap { types[String(name[name.utf8.index(after: $0)...])] }
     return HTTPResponse(
       status: 200,
       headers: [
-        ("ETag", RecordRoutes.tag(of: bytes).text), ("Content-Type", type ?? "application/octet-stream"),
+        ("ETag", tag.text), ("Content-Type", type ?? "application/octet-stream"),
         ("Cache-Control", "no-cache"), ("Content-Security-Policy", policy),
         ("Referrer-Policy", "no-referrer"), ("Cross-Origin-Opener-Policy", "same-origin"),
-      ], body: bytes)
+      ])
   }
 }

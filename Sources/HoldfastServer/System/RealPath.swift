@@ -28,6 +28,13 @@ struct RealPath {
 
   private init(bytes: [UInt8]) { self.bytes = bytes }
 
+  /// Whether it is hidden in a folder that it is in: one of the names from there on begins with a dot.
+  func isHidden(in folder: RealPath) -> Bool {
+    bytes[folder.bytes.count...].split(separator: UInt8(ascii: "/")).contains {
+      $0.first == UInt8(ascii: ".")
+    }
+  }
+
   /// Whether it is a folder, or in it.
   func isIn(_ folder: RealPath) -> Bool {
     guard bytes.starts(with: folder.bytes) else { return false }

@@ -15,6 +15,19 @@ import Testing
     "refusals", "recovery", "charts", "audit", "backups", "schema", "retention", "doctor",
   ]
 
+  @Test("an escaped path of the console is the console's, whatever the folder of the web app has (I10)")
+  func escaped() throws {
+    func takes(_ target: String) -> Bool { Console.takes(HTTPRequest(target: target)) }
+    for target in [
+      "/console", "/console/", "/console/x.txt", "/%63onsole/x.txt", "/c%6Fnsole", "/console/%zz",
+    ] {
+      #expect(takes(target), "\(target)")
+    }
+    for target in ["/", "/consoles", "/x/console", "/%2563onsole/", "/v1/%63onsole", "/console%2Fx", "*"] {
+      #expect(!takes(target), "\(target)")
+    }
+  }
+
   @Test("without the token nothing is read, at any address (I10)", arguments: addresses)
   func withoutToken(address: String) throws {
     let scene = try ConsoleScene()
