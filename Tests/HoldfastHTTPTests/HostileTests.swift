@@ -164,6 +164,36 @@ import Testing
     #expect(!coder.enqueue(other, of: "other"))
   }
 
+  @Test("that asks for large answers, compressed, keeps no HTTP thread from others (availability)")
+  func compression() throws {
+    let text = [UInt8](repeating: 7, count: 1 << 20)
+    let server = try HTTPServer(threads: 1) { request, responder in
+      responder.respond(
+        request.target == "/large"
+          ? HTTPResponse(status: 200, headers: [("Content-Type", "text/plain")], body: text) : .text("ok"))
+    }
+    // All threads that compress are busy.
+    let (started, release) = (Mailbox<Bool>(), Mailbox<Bool>())
+    let long: Coder.Work = {
+      started.put(true)
+      _ = release.take()
+    }
+    for payer in ["a", "b"] { #expect(server.core.coder.enqueue(long, of: payer)) }
+    for _ in 0..<2 { #expect(started.take() == true) }
+    let greedy = try (0..<20).map { _ in try RawClient(port: server.port) }
+    let request = "GET /large HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip\r\n\r\n"
+    for client in greedy { client.send(request) }
+    #expect(try isServing(server))
+    // They wait, and nothing of them is answered before.
+    #expect(server.waitingCodings > 0)
+    for _ in 0..<2 { release.put(true) }
+    for client in greedy {
+      let response = try client.readResponse()
+      #expect(response.header("Content-Encoding") == "gzip")
+      #expect(try ContentCoding.gzip.decode(response.body, limit: text.count) == text)
+    }
+  }
+
   @Test("that has all addresses of a /64 network has one share (availability)")
   func network() {
     #expect(IPAddress.network(of: "2001:db8::1:2:3:4") == IPAddress.network(of: "2001:db8::9"))

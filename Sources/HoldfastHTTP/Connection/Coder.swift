@@ -32,6 +32,9 @@ final class Coder: @unchecked Sendable {
     return threads.count == count
   }
 
+  /// The number of waiting contents and answers.
+  var waitingCount: Int { lock.hold { waiting.count } }
+
   /// Adds work of a payer; false if the queue or the payer's share of it is full.
   func enqueue(_ work: @escaping Work, of payer: String) -> Bool {
     lock.hold {

@@ -13,7 +13,10 @@ public final class HTTPServer: Sendable {
   /// How many connections are open. Any thread.
   public var connections: Int { core.connections.current }
 
-  private let core: ServerCore
+  /// How many large contents and answers wait to be decoded or compressed. Any thread.
+  public var waitingCodings: Int { core.coder.waitingCount }
+
+  let core: ServerCore
   private let listener: Listener
   private let acceptThread: SystemThread
   private let loops: [EventLoop]

@@ -14,11 +14,13 @@ extension RequestDispatcher {
 
   /// The text of `GET /metrics`, where it is served.
   ///
-  /// - Parameter connections: how many connections the server has.
-  func metricsText(connections: Int) -> String {
+  /// - Parameters:
+  ///   - connections: how many connections the server has.
+  ///   - codings: how many contents and answers wait to be decoded or compressed.
+  func metricsText(connections: Int, codings: Int) -> String {
     metrics?.text(
       Gauges(
-        queues: queues, connections: connections, streams: events.openCount,
+        queues: queues + [("codings", codings)], connections: connections, streams: events.openCount,
         snapshotBytes: api.snapshots?.cache.size, devices: deviceFigures.figures(),
         droppedLogLines: LogQueue.standardError.droppedLines))
       ?? ""

@@ -78,7 +78,7 @@ public final class Server: Sendable {
         handler: { dispatcher.handle($0, $1) })
       metrics = try configuration.metrics.map { [http] address throws(HTTPServerError) in
         try MetricsServer(address, log: { log.event("http", level: .warning, $0) }) {
-          dispatcher.metricsText(connections: http.connections)
+          dispatcher.metricsText(connections: http.connections, codings: http.waitingCodings)
         }
       }
     } catch {
