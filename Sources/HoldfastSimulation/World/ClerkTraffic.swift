@@ -164,7 +164,8 @@ struct ClerkTraffic {
     guard hasEffect || isAccepted else { return }
     // A deletion in pieces removes its own record last. One that failed before has its effect when it is sent again.
     let isPiece =
-      !isAccepted && errand.method == "DELETE" && errand.key.map { world.server.view.tables[$0] != nil } == true
+      !isAccepted && errand.method == "DELETE"
+      && errand.key.map { world.server.view.tables[$0] != nil } == true
     if !isPiece { errand.doneAt = world.time(on: SimulatedServer.machine) }
     world.oracle.requested(
       by: clerk.name, user: clerk.userID, before: before.tables, after: world.server.view.tables,
