@@ -122,9 +122,6 @@ package final class PostgresStore: StoreWriter {
     confirmed(transaction, history.epoch)
   }
 
-  /// PostgreSQL checkpoints its log itself.
-  package func tidy() {}
-
   package func rollBack() {
     guard let opened else { return }
     // Outside a transaction, ROLLBACK only clears the connection's recorded faults in row values.

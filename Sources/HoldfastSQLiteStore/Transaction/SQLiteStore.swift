@@ -20,7 +20,8 @@ final class SQLiteStore: StoreWriter {
   var isVerbatim: Bool { cache != nil && !hasTriggers }
   /// From how many records on it is quicker to look which of them are new.
   private static let manyRecords = 8
-  /// The pages of the write-ahead log from which on it is moved into the database.
+  /// The pages of the write-ahead log from which on a commit moves it into the database: before the answers, as their readers would keep the log from
+  /// beginning anew.
   static let longLog = 4000
   private let tables: [SQLiteRecordTable]
   private let zoneTable: SQLiteZones
@@ -84,7 +85,6 @@ final class SQLiteStore: StoreWriter {
     undoSet = try connection.statement("ROLLBACK TO change_set")
     count = try connection.statement(
       "UPDATE holdfast_meta SET value = value + 1 WHERE key = 'commits' RETURNING CAST(value AS INTEGER)")
-    if cache != nil { connection.deferCheckpoints() }
     if keeper != nil {
       _ = try findHistory.pairs()
       try connection.checkPlace()
@@ -162,11 +162,6 @@ final class SQLiteStore: StoreWriter {
       left = began.state.flatMap { before in state.flatMap { $0.follows(before) ? $0 : nil } }
     }
     if let commits { keeper?.advance(to: commits) }
-  }
-
-  /// Moves a long log into the database. What fails now is done the next time.
-  func tidy() {
-    if connection.pagesInLog >= Self.longLog { try? connection.checkpoint() }
   }
 
   func rollBack() {

@@ -224,7 +224,7 @@ final class RequestDispatcher: Sendable {
       }
     }
     if let lookUps { lookUps.group(finish) } else { finish() }
-    service.tidy()
+    service.release()
     return writes.count - results.count
   }
 

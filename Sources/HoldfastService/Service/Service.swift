@@ -91,8 +91,9 @@ package final class Service {
     }
   }
 
-  /// Does what can wait until the answers are on their way. Without this call, the next transaction begins with it.
-  package func tidy() { work.transaction.tidy() }
+  /// Gives back the memory of the last transaction, which can wait until the answers are on their way. Without this call, the next transaction
+  /// begins with it.
+  package func release() { work.transaction.release() }
 
   /// The notifications of the commands since the last call, for the event streams.
   package func takeChanges() -> ZoneChanges {

@@ -62,9 +62,6 @@ package protocol StoreWriter: AnyObject {
   /// - Parameter changes: the notifications for other servers on the same database.
   func commit(_ delta: Delta, announcing changes: ZoneChanges) throws
 
-  /// Does what no answer has to wait for, between two transactions.
-  func tidy()
-
   /// Rolls back everything written since `begin`. Never fails: a connection that cannot roll back is closed.
   func rollBack()
 

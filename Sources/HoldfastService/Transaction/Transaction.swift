@@ -36,7 +36,7 @@ package final class Transaction {
   /// - Returns: the indexes of the commands that must wait for another transaction. The caller skips them in this one.
   package func begin(_ footprints: [Footprint], isCareful: Bool) throws -> Set<Int> {
     self.isCareful = isCareful
-    tidy()
+    release()
     consents.begin()
     let fetched = try store.begin(footprints)
     for (key, entry) in fetched.records { working.learn(key, entry) }
@@ -62,11 +62,8 @@ package final class Transaction {
     try store.commit(delta, announcing: changes)
   }
 
-  /// Gives back the memory of the last transaction, and lets the store tidy up.
-  func tidy() {
-    working.removeAll()
-    store.tidy()
-  }
+  /// Gives back the memory of the last transaction.
+  func release() { working.removeAll() }
 
   // MARK: Parts
 
