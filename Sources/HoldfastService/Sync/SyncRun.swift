@@ -31,28 +31,32 @@ package struct SyncRun {
     if request.acknowledgedRefusals > 0 {
       try work.stores.devices.purgeRefusals(number, upTo: request.acknowledgedRefusals)
     }
-    let ahead = try records.zonesAhead(command.acks)
+    let author = Author(device: number, user: device.user, clock: now)
+    let acks = command.acks.dropFirst(command.progress.acks).prefix(Self.ackPiece)
+    let ahead = try records.zonesAhead(acks)
     let isStale = command.isStale(device)
     if isStale {
       Trace.took(.oldRequest)
     } else {
-      let stored = try takeAcks(command, of: device, ahead: ahead)
-      if stored < command.acks.count { return .unfinished(RestProgress(acks: stored)) }
-      try acceptRecovered(in: command, by: Author(device: number, user: device.user, clock: now))
+      try take(acks, in: command, of: device, ahead: ahead)
+      try acceptRecovered(acks, by: author)
+    }
+    let isAhead = command.progress.isAhead || !ahead.isEmpty
+    if acks.endIndex < command.acks.endIndex {
+      return .unfinished(RestProgress(acks: acks.endIndex, isAhead: isAhead))
     }
     // A stale request without new content must not advance the clock: requests that the device sends meanwhile would become stale.
     let isEmpty =
       replays == request.changeSets.count && request.recovered.isEmpty && request.claims.isEmpty
     let written = isStale && isEmpty ? device.clock : now
     if let client = command.newClient { try work.store.devices.setClient(client, of: number) }
-    if !ahead.isEmpty {
+    if isAhead {
       // The change sets may build on records that the restore has lost. The device recovers those first.
       device.acknowledgedRefusals = max(device.acknowledgedRefusals, request.acknowledgedRefusals)
       try work.stores.devices.advance(number, to: device, clock: written, at: work.clock.trusted.written())
       return .synced(SyncOutcome())
     }
     if replays > 0 { Trace.took(.replaySkipped) }
-    let author = Author(device: number, user: device.user, clock: now)
     var unfinished: CutDeletion?
     try zones.take(request.claims, by: author)
     var outcome = SyncOutcome()
@@ -110,40 +114,38 @@ package struct SyncRun {
     }
   }
 
-  /// Stores acks of a device: those behind the ones that earlier transactions have stored. Should no other transaction follow, the device's
-  /// digest is another than that of its stored acks, and it is asked for all of them.
+  /// Stores some acks of a request, behind those that earlier transactions have stored. Should no other transaction follow, the device's digest
+  /// is another than that of its stored acks, and it is asked for all of them.
   ///
   /// - Parameter ahead: the zones in which the device is ahead of the restored database. The value is whether the zone exists.
-  /// - Returns: the number of acks that are stored now.
-  private func takeAcks(_ command: SyncCommand, of device: DeviceState, ahead: TextMap<Bool>) throws -> Int {
+  private func take(
+    _ acks: SyncCommand.Acks, in command: SyncCommand, of device: DeviceState, ahead: TextMap<Bool>
+  ) throws {
     let (number, isComplete) = (command.key.number, command.request.isComplete)
-    let done = command.progress.acks
-    if command.progress.cut != nil { return done }
-    if isComplete, done == 0 {
+    if acks.isEmpty, command.progress != RestProgress() { return }
+    if isComplete, command.progress.acks == 0 {
       Trace.took(.completeAcks)
       try work.stores.devices.purgeAcks(number)
     }
-    let piece = command.acks.dropFirst(done).prefix(Self.ackPiece)
-    for (zone, ack) in piece {
+    for (zone, ack) in acks {
       // The device keeps its copy of a zone in which it is ahead. Exception: the server has given the device up since the restore, and may
       // have purged tombstones of the zone.
       let mayRecover = ahead[zone].map { isKnown in device.isUnseenSinceRestore || !isKnown } ?? false
       work.stores.devices.setAck(
         number, zone: zone, ack, isDoubted: device.hasPurgedAcks && !mayRecover)
     }
-    guard piece.endIndex == command.acks.endIndex else { return piece.endIndex }
+    if acks.endIndex < command.acks.endIndex { return }
     if device.hasPurgedAcks, isComplete { try work.stores.devices.remember(number) }
     if isComplete || command.acks.contains(where: { $0.ack?.epoch.isEmpty ?? true }) {
       // The device may have begun or stopped following a public zone.
       work.changes.devices.insert(number)
     }
-    return piece.endIndex
   }
 
   /// Accepts recovered memberships of a user whose own device acks the zones in an earlier epoch. Only that user can make this statement.
-  private func acceptRecovered(in command: SyncCommand, by author: Author) throws {
+  private func acceptRecovered(_ acks: SyncCommand.Acks, by author: Author) throws {
     guard work.history.previous != nil else { return }
-    for case (let zone, let ack?) in command.acks where work.history.isForeign(ack) {
+    for case (let zone, let ack?) in acks where work.history.isForeign(ack) {
       guard try work.stores.ledger.exists(zone),
         let member = try work.stores.membership(of: author.user, in: zone),
         member.values[work.stores.memberColumns.inviter] != .null
