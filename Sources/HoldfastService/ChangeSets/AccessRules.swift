@@ -21,9 +21,7 @@ struct AccessRules: ChangeSetPart {
   func require(
     _ right: Right, of table: Int, in zone: String, why: String = "", as proven: Role? = nil
   ) throws {
-    if let scope = ledger.scope, !scope.has(table: schema.tables[table]) {
-      throw Problem(.tokenLimited, "It does not name the table \(schema.tables[table].name).")
-    }
+    try ledger.scope?.require(table: schema.tables[table])
     let least = least(right, of: table)
     guard let role = try proven ?? ledger.role(of: author.user, in: zone), role >= least else {
       throw Problem(.roleInsufficient, "\(schema.tables[table].name)\(why) takes the role \(least).")

@@ -43,12 +43,19 @@ package struct TokenScope: Sendable, Equatable {
 
   package func has(table: TableSchema) -> Bool { tables?.contains(table.name) ?? true }
 
+  /// Requires that the scope names a table.
+  ///
+  /// - Throws: `Problem.tokenLimited`.
+  package func require(table: TableSchema) throws(Problem) {
+    if !has(table: table) { throw Problem(.tokenLimited, "It does not name the table \(table.name).") }
+  }
+
   /// Checks in advance that the scope permits writing a record of a table. Checks that depend on the record's zone happen at the write.
   ///
   /// - Throws: `Problem.tokenLimited`.
   package func check(table index: Int, isDeletion: Bool, in schema: SyncSchema) throws(Problem) {
     let table = schema.tables[index]
-    guard has(table: table) else { throw Problem(.tokenLimited, "It does not name the table \(table.name).") }
+    try require(table: table)
     if role == .viewer { throw Problem(.tokenLimited, "It may read only.") }
     guard isDeletion, let other = dependent(of: index, in: schema) else { return }
     throw Problem(

@@ -16,9 +16,7 @@ extension RestRun {
     guard let table = stores.schema.index(of: conflict["record_table"].text ?? ""),
       let id = conflict["record_id"].text
     else { throw Problem(.recordUnknown, "The record of the conflict.") }
-    if let scope = stores.ledger.scope, !scope.has(table: stores.schema.tables[table]) {
-      throw Problem(.tokenLimited, "It does not name the table \(stores.schema.tables[table].name).")
-    }
+    try stores.ledger.scope?.require(table: stores.schema.tables[table])
     let key = Footprint.Key(table: table, id: id)
     let name = conflict["column_name"].text ?? ""
     guard let column = stores.schema.tables[table].index(of: name) else {

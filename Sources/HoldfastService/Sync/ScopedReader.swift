@@ -14,10 +14,7 @@ package final class ScopedReader: StoreReader {
   }
 
   private func require(table: Int) throws(Problem) {
-    let table = schema.tables[table]
-    if !scope.has(table: table) {
-      throw Problem(.tokenLimited, "It does not name the table \(table.name).")
-    }
+    try scope.require(table: schema.tables[table])
   }
 
   /// The zone with the token's role; with an empty role outside the scope.
@@ -113,9 +110,9 @@ package final class ScopedReader: StoreReader {
 
   package func device(_ token: TokenHash) throws -> KnownDevice? { try store.device(token) }
 
-  // Data of devices and of the server itself. A service token has none of it.
-
   package func devices(_ tokens: [TokenHash]) throws -> [KnownDevice] { try store.devices(tokens) }
+
+  // Data of devices and of the server itself. A service token has none of it.
 
   package func followed(by device: Int64, among zones: [String]) throws -> [String] { [] }
 
