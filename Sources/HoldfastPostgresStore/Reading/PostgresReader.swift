@@ -130,7 +130,7 @@ final class PostgresReader: StoreReader {
   private func findDevices(_ tokens: [TokenHash], _ more: (PostgresPipeline) -> Void) throws -> (
     [TokenHash: PostgresFindings.Found], [PostgresRows]
   ) {
-    let asked = Dictionary(tokens.map { ($0.withBytes { Array($0) }, $0) }, uniquingKeysWith: { $1 })
+    let asked = Self.byBytes(tokens)
     let hashes = PostgresParameters(array: asked.keys)
     let isOpening = reading == .opening
     // A pooler's connection has no settings of its own.
@@ -152,8 +152,12 @@ final class PostgresReader: StoreReader {
     return (found, answers)
   }
 
+  private static func byBytes(_ tokens: [TokenHash]) -> [[UInt8]: TokenHash] {
+    Dictionary(tokens.map { ($0.withBytes { Array($0) }, $0) }, uniquingKeysWith: { $1 })
+  }
+
   func devices(_ tokens: [TokenHash]) throws -> [KnownDevice] {
-    let asked = Dictionary(tokens.map { ($0.withBytes { Array($0) }, $0) }, uniquingKeysWith: { $1 })
+    let asked = Self.byBytes(tokens)
     let rows = try connection.query(Read.findDevices, PostgresParameters(array: asked.keys))
     var devices: [Int64: KnownDevice] = [:]
     for row in rows.indices {

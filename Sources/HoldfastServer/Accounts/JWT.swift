@@ -90,14 +90,14 @@ struct JWT {
     guard let subject = payload["sub"]?.stringValue, (1...255).contains(subject.utf8.count),
       !subject.utf8.contains(0)
     else { throw Refusal("The JWT's sub has not 1 to 255 bytes.") }
-    let issued = (try time("iat") ?? 0) * 1000
+    let issued = try time("iat") ?? 0
     // One of the future would outlive a revocation.
-    if issued / 1000 - Self.skew > seconds { throw Refusal("The JWT's iat is in the future.") }
+    if issued - Self.skew > seconds { throw Refusal("The JWT's iat is in the future.") }
     return Claims(
       identity: Identity(issuer: issuer, subject: subject),
       name: Self.accountName(payload["preferred_username"]?.stringValue),
       client: Self.deviceName(payload["azp"]?.stringValue ?? payload["client_id"]?.stringValue),
-      issuedAt: Int64(exactly: issued.rounded()) ?? 0)
+      issuedAt: Int64(exactly: (issued * 1000).rounded()) ?? 0)
   }
 
   /// A claim that is a number of seconds since 1970; nil if absent.

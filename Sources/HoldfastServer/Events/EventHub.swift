@@ -46,10 +46,11 @@ struct EventHub {
 
   /// The zones of a user, kept once for all streams of the user.
   private struct Audience {
-    var zones: TextSet = []
-    var streams: Set<Int> = []
+    let zones: TextSet
     /// The round of heartbeats in which the zones were read.
-    var readIn: Int
+    let round: Int
+    /// Whether the zones are read again in the next round: a program that is not the writer may have changed them.
+    var isDoubted = false
   }
 
   /// The number of heartbeat slots in an interval. Each stream belongs to one slot.
@@ -64,8 +65,6 @@ struct EventHub {
   private var ofDevice: [Int64: Int] = [:]
   private var ofUser: TextMap<Set<Int>> = [:]
   private var audiences: TextMap<Audience> = [:]
-  /// Users whose zones are read again in the next round: a program that is not the writer may have changed them.
-  private var doubted: TextSet = []
   /// The number of the round of heartbeats.
   private var round = 0
   /// The users among `audiences` that a zone has.
@@ -139,7 +138,6 @@ struct EventHub {
 
   private mutating func enter(_ number: Int, _ listener: Listener) {
     ofUser[listener.user, default: []].insert(number)
-    if listener.isMember { audiences[listener.user]?.streams.insert(number) }
     for zone in listener.zones { ofZone[zone, default: []].insert(number) }
     if listener.receivesAll { ofAllZones.insert(number) }
   }
@@ -148,7 +146,6 @@ struct EventHub {
     ofAllZones.remove(number)
     ofUser[listener.user]?.remove(number)
     if ofUser[listener.user]?.isEmpty == true { ofUser[listener.user] = nil }
-    audiences[listener.user]?.streams.remove(number)
     for zone in listener.zones {
       ofZone[zone]?.remove(number)
       if ofZone[zone]?.isEmpty == true { ofZone[zone] = nil }
@@ -162,40 +159,42 @@ struct EventHub {
   /// - Returns: whether they are known.
   private mutating func checkZones(of user: String) -> Bool {
     guard let known = audiences[user] else { return readZones(of: user) }
-    if known.readIn == round {
-      doubted.insert(user)
-      return true
-    }
-    return readZones(of: user)
+    if known.round != round { return readZones(of: user) }
+    audiences[user]?.isDoubted = true
+    return true
   }
 
   /// Reads the zones of a user, and notifies the user's streams if they are others.
   ///
   /// - Returns: false if they can't be read.
+  @discardableResult
   private mutating func readZones(of user: String) -> Bool {
     guard let zones = source.zones(user).map({ TextSet($0) }) else { return false }
     let isOther = audiences[user].map { $0.zones != zones } ?? false
-    give(zones, to: user)
-    if isOther { for number in audiences[user]?.streams.sorted() ?? [] { notifyOfAll(number) } }
+    keep(zones, of: user)
+    audiences[user] = Audience(zones: zones, round: round)
+    if isOther { for number in memberStreams(of: user).sorted() { notifyOfAll(number) } }
     return true
   }
 
-  /// Replaces the zones of a user.
-  private mutating func give(_ zones: TextSet, to user: String) {
+  /// The streams that are sent the zones of a user.
+  private func memberStreams(of user: String) -> Set<Int> {
+    (ofUser[user] ?? []).filter { streams[$0]?.listener.isMember == true }
+  }
+
+  /// Puts a user where the zones lead to their users.
+  private mutating func keep(_ zones: TextSet, of user: String) {
     let old = audiences[user]?.zones ?? []
     for zone in old where !zones.contains(zone) {
       usersOfZone[zone]?.remove(user)
       if usersOfZone[zone]?.isEmpty == true { usersOfZone[zone] = nil }
     }
     for zone in zones where !old.contains(zone) { usersOfZone[zone, default: []].insert(user) }
-    audiences[user, default: Audience(readIn: round)].zones = zones
-    audiences[user]?.readIn = round
   }
 
   private mutating func forget(_ user: String) {
-    give([], to: user)
+    keep([], of: user)
     audiences[user] = nil
-    doubted.remove(user)
   }
 
   /// Begins a round of heartbeats.
@@ -204,7 +203,7 @@ struct EventHub {
     // Who comes back within a round is known still.
     for user in audiences.keys where ofUser[user] == nil { forget(user) }
     // Sorted, so that a simulation can repeat it.
-    doubted = TextSet(doubted.sorted().filter { !readZones(of: $0) })
+    for user in audiences.filter(\.value.isDoubted).map(\.key).sorted() { readZones(of: user) }
   }
 
   // MARK: Zone changes
@@ -246,7 +245,7 @@ struct EventHub {
 
   private func receivers(of zone: String) -> Set<Int> {
     var numbers = ofAllZones.union(ofZone[zone, default: []])
-    for user in usersOfZone[zone] ?? [] { numbers.formUnion(audiences[user]?.streams ?? []) }
+    for user in usersOfZone[zone] ?? [] { numbers.formUnion(memberStreams(of: user)) }
     return numbers
   }
 

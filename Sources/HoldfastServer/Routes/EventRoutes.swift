@@ -77,9 +77,9 @@ struct EventRoutes {
             device: number, user: user, zones: scope.zones?.sorted() ?? [], isMember: false,
             receivesAll: scope.zones == nil)
         }
+        let open = api.schema.publicZones
         return EventHub.Listener(
-          device: number, user: user,
-          zones: try store.followed(by: number, among: api.schema.publicZones))
+          device: number, user: user, zones: open.isEmpty ? [] : try store.followed(by: number, among: open))
       }
     }
   }
