@@ -17,3 +17,6 @@ package struct ZoneAck: Sendable, Equatable {
     ChangeToken(epoch: epoch, seq: seq, purged: purged, isUnfinished: purged < 0)
   }
 }
+
+/// Some of the acks of a request; nil for a zone that is no longer on the device.
+typealias ZoneAcks = ArraySlice<(zone: String, ack: ZoneAck?)>

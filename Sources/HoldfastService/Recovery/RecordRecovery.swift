@@ -7,7 +7,7 @@ package struct RecordRecovery {
   package init(_ work: UnitOfWork) { self.work = work }
 
   /// The zones in which a device is ahead of the restored database. The value is whether the zone exists. Stores the claimed seqs.
-  func zonesAhead(_ acks: SyncCommand.Acks) throws -> TextMap<Bool> {
+  func zonesAhead(_ acks: ZoneAcks) throws -> TextMap<Bool> {
     guard work.history.previous != nil else { return [:] }
     var ahead: TextMap<Bool> = [:]
     for case (let zone, let ack?) in acks where work.history.isForeign(ack) {

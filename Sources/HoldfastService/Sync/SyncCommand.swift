@@ -2,9 +2,6 @@ package import HoldfastCore
 
 /// The writing part of a `POST /v1/sync`.
 package struct SyncCommand: Sendable {
-  /// Some of the acks of a request.
-  typealias Acks = ArraySlice<(zone: String, ack: ZoneAck?)>
-
   package let key: DeviceKey
   package let request: SyncRequest
   /// The device's app and schema version, if they changed.

@@ -119,7 +119,7 @@ package struct SyncRun {
   ///
   /// - Parameter ahead: the zones in which the device is ahead of the restored database. The value is whether the zone exists.
   private func take(
-    _ acks: SyncCommand.Acks, in command: SyncCommand, of device: DeviceState, ahead: TextMap<Bool>
+    _ acks: ZoneAcks, in command: SyncCommand, of device: DeviceState, ahead: TextMap<Bool>
   ) throws {
     let (number, isComplete) = (command.key.number, command.request.isComplete)
     if acks.isEmpty, command.progress != RestProgress() { return }
@@ -143,7 +143,7 @@ package struct SyncRun {
   }
 
   /// Accepts recovered memberships of a user whose own device acks the zones in an earlier epoch. Only that user can make this statement.
-  private func acceptRecovered(_ acks: SyncCommand.Acks, by author: Author) throws {
+  private func acceptRecovered(_ acks: ZoneAcks, by author: Author) throws {
     guard work.history.previous != nil else { return }
     for case (let zone, let ack?) in acks where work.history.isForeign(ack) {
       guard try work.stores.ledger.exists(zone),
