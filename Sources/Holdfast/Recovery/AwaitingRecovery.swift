@@ -79,8 +79,10 @@ package struct AwaitingRecovery {
     }
     let recovered = try connection.rows(
       "SELECT body FROM holdfast_recovered WHERE zone = ? ORDER BY n", [.text(zone)])
+    let user = try database.state().user
     for row in recovered {
-      guard let operation = try recoveredRecords.operation(of: row[0].blob ?? []) else { continue }
+      guard let operation = try recoveredRecords.operation(of: row[0].blob ?? [], exceptMembershipOf: user)
+      else { continue }
       set.append(operation)
       size += operation.count
       if set.count == Self.keptCount || size > Self.keptSize { try keep() }

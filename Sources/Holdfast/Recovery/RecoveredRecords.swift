@@ -191,11 +191,14 @@ struct RecoveredRecords {
   }
 
   /// The operation that a return would be; nil for the server's own records.
-  func operation(of body: [UInt8]) throws -> [UInt8]? {
+  ///
+  /// - Parameter user: whose own membership is none either, as only the server gives it back.
+  func operation(of body: [UInt8], exceptMembershipOf user: String? = nil) throws -> [UInt8]? {
     guard let json = try? JSONValue(parsing: body), let name = json["table"]?.stringValue,
       let table = schema.index(called: name).map({ schema.tables[$0] }), table.zone != .server,
       let id = json["id"], let zone = json["zone"], let rev = json["rev"]
     else { return nil }
+    if table.zone == .explicit, let user, json["columns"]?["user"]?.stringValue == user { return nil }
     var members: [JSONValue.Member] = [
       .init("op", .string(json["deleted"] == nil ? "create" : "delete")), .init("table", .string(name)),
       .init("id", id), .init("at", .string(try database.state().clock.text)),

@@ -31,6 +31,62 @@ enum RecoveryScenarios {
           stage.expectNoRefusal()
         }),
       Scenario(
+        name: "A zone that nobody recovers", guards: "I3", users: [0, 1],
+        takes: [.zoneAwaitingRecovery, .zoneGivenUp],
+        script: { stage in
+          stage.makeList(0)
+          stage.settle()
+          stage.perform(.backUpServer)
+          let lost = stage.makeList(0)
+          stage.share(0, lost, with: "user1")
+          stage.settle()
+          let item = stage.makeItem(1, in: lost)
+          stage.settle()
+          stage.goOffline(0)
+          stage.restore()
+          stage.sync(1)
+          stage.sync(1)
+          stage.age(days: 31)
+          stage.sync(1)
+          stage.expect("I3", stage.problems(on: 1) == ["zone-not-recovered"], "what an editor has is kept")
+          stage.perform(.write(device: 1), seed: 10)
+          stage.sync(1)
+          stage.expect("I3", stage.isThere("items", item), "sent again, it is there again")
+          stage.goOnline(0)
+          stage.settle()
+        }),
+      Scenario(
+        name: "A user leaves a zone of a restored server", guards: "I3", users: [0, 0, 1],
+        takes: [.zoneAwaitingRecovery, .zoneGivenUp],
+        script: { stage in
+          let list = stage.makeList(0)
+          stage.share(0, list, with: "user1", role: "owner")
+          stage.settle()
+          stage.perform(.backUpServer)
+          let item = stage.makeItem(1, in: list)
+          stage.settle()
+          stage.goOffline(1)
+          stage.restore()
+          let user = stage.world.userID(of: stage[0])
+          guard
+            let own = stage.server.tables.first(where: {
+              $0.key.table == "members" && $0.value.zone == list && $0.value["user"]?.string == user
+            })
+          else { return }
+          stage.delete(0, "members", own.key.id)
+          stage.sync(0)
+          stage.sync(0)
+          stage.goOnline(1)
+          stage.sync(1)
+          stage.sync(1)
+          stage.expect("I3", stage.awaiting(1) == [list], "the other device may have what the server lost")
+          stage.age(days: 2)
+          stage.sync(1)
+          stage.expect("I3", stage.problems(on: 1) == ["zone-not-recovered"], "it is kept")
+          stage.expect("I3", stage.isQuarantined(item, on: 1), "with its records")
+          stage.expect("I3", !stage.isQuarantined(own.key.id, on: 1), "but not what only the server gives")
+        }),
+      Scenario(
         name: "A database put back under its epoch", guards: "I2, I7", users: [0, 1],
         takes: [.historyWentBack, .recovered],
         script: { stage in

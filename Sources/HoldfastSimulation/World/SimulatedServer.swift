@@ -195,6 +195,10 @@ extension World {
     {
       oracle.refused(device: message.device.machine, code: code)
     }
+    if answer["awaiting_recovery"] != nil {
+      // When the time for that is over, the device puts what it has of the zone into quarantine.
+      oracle.refused(device: message.device.machine, code: "zone-not-recovered")
+    }
     oracle.resets += zones.count { $0["reset"]?.boolValue == true }
     oracle.answered(user: userID(of: message.device), zones: notified, server: server.view)
   }
