@@ -76,8 +76,8 @@ final class Oracle {
   /// The memberships that their users have accepted.
   var acceptances: Set<RecordKey> = []
   var server = ServerMemory()
-  /// Whether a device recovers a restored server in pieces, as all at once is too large a request. Records that were written together are seen
-  /// together again when it is done.
+  /// Whether a device recovers a restored server in pieces, as all at once is too large a request, or a zone is still on its way to the device.
+  /// Records that were written together are seen together again when it is done.
   var recoversInPieces = false
   /// The history that a restore of the server has lost; nil if it was never restored.
   var lost: LostHistory?

@@ -130,6 +130,7 @@ extension World {
     }
     let taken = all.filter { ($0.request.body?.count ?? 0) <= plan.bodyLimit }
     if taken.isEmpty { return }
+    if oracle.lost != nil, taken.contains(where: recoversBeforeItHasAll) { oracle.recoversInPieces = true }
     tellTime()
     let death = death()
     if death == .beforeCommit { return serverDied() }
@@ -141,6 +142,14 @@ extension World {
     for (message, response) in zip(taken, responses) { answer(message, response) }
     answerInvitations()
     StreamTraffic(world: self).pushEvents()
+  }
+
+  /// Whether a device recovers records while a zone is still on its way to it. What is to be recovered of that zone comes in a later request.
+  private func recoversBeforeItHasAll(_ message: Message) -> Bool {
+    guard let request = try? JSONValue(parsing: message.request.body ?? []), request["recovered"] != nil,
+      case .object(let acks)? = request["acks"]
+    else { return false }
+    return acks.contains { $0.value.stringValue.flatMap { ChangeToken($0) }.map { $0.purged != 0 } ?? false }
   }
 
   /// Reports the server's clock to the model.
