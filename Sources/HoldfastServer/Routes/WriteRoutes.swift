@@ -171,9 +171,10 @@ struct WriteRoutes {
 extension HTTPResponse {
   /// The answer to a REST write.
   init(_ answer: RestAnswer, isReplay: Bool) {
-    var headers = answer.head.split(separator: "\n").compactMap { line -> (name: String, value: String)? in
-      let parts = line.split(separator: ": ", maxSplits: 1)
-      return parts.count == 2 ? (String(parts[0]), String(parts[1])) : nil
+    var headers = answer.head.utf8.split(separator: UInt8(ascii: "\n")).compactMap { line in
+      line.firstIndex(of: UInt8(ascii: ":")).map { colon in
+        (name: String(Substring(line[..<colon])), value: String(Substring(line[colon...].dropFirst(2))))
+      }
     }
     headers.append(("Cache-Control", "no-store"))
     if isReplay { headers.append(("Idempotency-Replayed", "true")) }
