@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import HoldfastSystem
 
 /// An error reported by SQLite.
 ///
@@ -30,8 +31,11 @@ public struct SQLiteError: Error, Sendable, Hashable {
 
   /// The error that `database` has just reported with `result`. Call it before any other call on `database`.
   init(_ result: Int32, of database: OpaquePointer?, statement: String?, while moment: Moment) {
-    code = Code(rawValue: result)
+    let code = Code(rawValue: result)
     message = sqlite3_errmsg(database).map { String(cString: $0) } ?? code.description
+    // SQLite says SQLITE_FULL only where it writes content, and another error where it makes a file or extends the index of the WAL.
+    let mayBeFull = [.ioError, .cantOpen].contains(code.primary)
+    self.code = mayBeFull && saysDiskIsFull(sqlite3_system_errno(database)) ? .full : code
     self.statement = statement
     messageIsPublic = moment != .running || code.namesOnlySchema
   }

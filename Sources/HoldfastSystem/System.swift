@@ -1,5 +1,5 @@
 // What the client asks of the operating system outside of Foundation, with a variant for each platform. No other file of the client
-// names a function of the C library.
+// names anything of the C library, so this one is longer than 400 lines.
 
 #if canImport(Darwin)
   import Darwin
@@ -397,3 +397,12 @@ final class SystemLock: @unchecked Sendable {
     }
   }
 #endif
+
+/// Whether an error of the operating system says that a disk, or a user's share of it, is full.
+package func saysDiskIsFull(_ code: Int32) -> Bool {
+  #if os(Windows)
+    [ERROR_DISK_FULL, ERROR_HANDLE_DISK_FULL].contains(code)
+  #else
+    [ENOSPC, EDQUOT].contains(code)
+  #endif
+}

@@ -23,6 +23,7 @@ extension SimulatedDisk {
     record.pointee.xSleep = diskSleep
     record.pointee.xCurrentTime = diskCurrentTime
     record.pointee.xCurrentTimeInt64 = diskCurrentTimeInt64
+    record.pointee.xGetLastError = { record, _, _ in disk(record).lastError }
     let result = sqlite3_vfs_register(record, isDefault ? 1 : 0)
     precondition(result == SQLITE_OK, "SQLite does not take the simulated disk: \(result).")
     registration = record

@@ -1,4 +1,5 @@
 internal import CSQLite
+import Foundation
 import HoldfastCore
 
 /// The in-memory disks of all simulated machines, as an SQLite file system and for plain files.
@@ -19,6 +20,8 @@ final class SimulatedDisk {
   var fault: ((Step) -> Fault)?
   /// The number of steps since the last reset.
   private(set) var steps = 0
+  /// The operating system's code of the last step that failed.
+  private(set) var lastError: Int32 = 0
   /// The time of a process's machine, in milliseconds since 1970.
   var now: (SimulatedProcess?) -> Int64
   /// Decides the result of a power failure, and seeds SQLite's random generator.
@@ -107,8 +110,12 @@ extension SimulatedDisk {
     guard let fault else { return nil }
     switch fault(Step(process: process, path: path, kind: kind, size: size)) {
     case .none: break
-    case .ioError: return kind.failure
-    case .full: return kind.refusalWhenFull
+    case .ioError:
+      lastError = EIO
+      return kind.failure
+    case .full:
+      if kind.refusalWhenFull != nil { lastError = ENOSPC }
+      return kind.refusalWhenFull
     case .kill: kill(process)
     case .crash: crash(machine: process.machine)
     }

@@ -66,6 +66,7 @@ extension World {
       }
     } catch {
       history.add("server does not start: \(error)", at: now)
+      expectCalledFull(error, of: process)
       stopServer()
       timeline.add(.startServer, at: now + 1000)
       return

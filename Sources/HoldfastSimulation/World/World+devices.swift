@@ -61,6 +61,7 @@ extension World {
       }
     } catch {
       history.add("\(device.machine): the app does not start: \(error)", at: now)
+      expectCalledFull(error, of: process)
     }
     disk.kill(process)
     return nil
@@ -146,6 +147,7 @@ extension World {
       if isRunning(app) { handle(.edited, app, device) }
     } catch {
       history.add("\(device.machine): not written: \(error)", at: now)
+      expectCalledFull(error, of: app.process)
       guard checkLife(app, device, .writing) else { return }
       look(at: device)
       if device.view.tables != before.tables {

@@ -1,6 +1,7 @@
 import Holdfast
 import HoldfastCore
 import HoldfastHTTP
+import HoldfastSQLite
 
 /// Devices, a server, and the network between them, in one thread. A plan decides everything that happens.
 ///
@@ -179,6 +180,14 @@ final class World: @unchecked Sendable {
     disk.running = process
     defer { disk.running = before }
     return try body()
+  }
+
+  /// I3: a person who can't write is told that the disk is full.
+  func expectCalledFull(_ error: any Error, of process: SimulatedProcess) {
+    guard full.contains(process.machine), disk.isAlive(process), let error = error as? SQLiteError,
+      [.ioError, .cantOpen].contains(error.code.primary)
+    else { return }
+    oracle.report("I3", "\(process.machine): the disk is full, which is called \(error)")
   }
 
   private func fault(_ step: SimulatedDisk.Step) -> SimulatedDisk.Fault {
