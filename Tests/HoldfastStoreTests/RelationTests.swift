@@ -36,6 +36,42 @@ import Testing
     try settle()
   }
 
+  @Test("a root and its child may refer to each other, in each order, also where a deletion is taken back (I3, I9)")
+  func circle() throws {
+    let schema = try SyncSchema(
+      name: "trees",
+      tables: [
+        TableSchema(
+          "trees", zone: .root,
+          columns: [ColumnSchema("main", .reference, reference: Reference(to: "nodes", onDelete: .setNull))]),
+        TableSchema(
+          "nodes", zone: .parent("tree"),
+          columns: [
+            ColumnSchema("tree", .reference, required: true, reference: Reference(to: "trees", onDelete: .cascade)),
+            ColumnSchema("next", .reference, reference: Reference(to: "nodes", onDelete: .setNull)),
+          ]),
+      ])
+    let alice = try TestServer(schema).signUp("alice")
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+      let (tree, first, second) = (alice.newID(), alice.newID(), alice.newID())
+      let creates: [Sent] = [
+        .create("trees", tree, ["main": .string(first)]),
+        .create("nodes", first, ["tree": .string(tree), "next": .string(second)]),
+        .create("nodes", second, ["tree": .string(tree), "next": .string(first)]),
+      ]
+      for _ in 0..<2 {
+        #expect(try alice.sync(order.map { creates[$0] }).refused.isEmpty, "\(order)")
+        try alice.pull()
+        #expect(alice.column("trees", tree, "main") == .string(first))
+        #expect(alice.column("nodes", first, "next") == .string(second))
+        #expect(alice.column("nodes", second, "next") == .string(first))
+        // The second time they are made again.
+        #expect(try alice.sync([.delete("trees", tree)]).refused.isEmpty)
+        try alice.pull()
+      }
+    }
+  }
+
   @Test("a member may stand before the list in one set (child before parent)")
   func memberBeforeList() throws {
     let bob = try server.signUp("bob")

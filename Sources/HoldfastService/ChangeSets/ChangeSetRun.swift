@@ -86,8 +86,8 @@ package final class ChangeSetRun {
   /// Whether another transaction must continue.
   package var isUnfinished = false
   private let prepare: Preparation?
-  /// Whether an operation was applied, or waits for others that it needs first.
-  private var isBegun: [Bool]
+  /// How far each operation is.
+  private var progress: [Progress]
   private var creates: [Footprint.Key: Int]?
   private var deletes: TextMap<Int64>?
   /// The author's name: nil until it was asked for, and an empty one for an author without a name.
@@ -112,7 +112,7 @@ package final class ChangeSetRun {
     self.prepare = prepare
     self.author = author
     self.stores = stores
-    isBegun = Array(repeating: false, count: operations.count)
+    progress = Array(repeating: .ahead, count: operations.count)
     stores.work = ChangeSetWork()
   }
 
@@ -154,12 +154,26 @@ package final class ChangeSetRun {
     try stores.transaction.settle(unless: RecordWriting(run: self).hasUniqueClash)
   }
 
+  private enum Progress {
+    case ahead
+    /// It waits for others that it needs first.
+    case waiting
+    case applied
+  }
+
+  /// A later create of this set that an operation needs first.
+  private struct Need {
+    let index: Int
+    /// Whether it decides the operation's zone.
+    let isParent: Bool
+  }
+
   /// Applies an operation, and before it the later creates of this set that it needs: a device may write a child before its parent.
   ///
   /// Each of those may need others in its turn. A device decides how long such a chain is, so it is kept here and not on the thread's stack.
   private func run(_ index: Int) throws {
-    if isBegun[index] { return }
-    isBegun[index] = true
+    if progress[index] != .ahead { return }
+    progress[index] = .waiting
     var chain = [(index: index, needs: try needs(of: index))]
     while let waiting = chain.last {
       guard let need = waiting.needs.last else {
@@ -168,14 +182,22 @@ package final class ChangeSetRun {
         continue
       }
       chain[chain.count - 1].needs.removeLast()
-      if isBegun[need] { continue }
-      Trace.took(.broughtForward)
-      isBegun[need] = true
-      chain.append((need, try needs(of: need)))
+      switch progress[need.index] {
+      case .ahead:
+        Trace.took(.broughtForward)
+        progress[need.index] = .waiting
+        chain.append((need.index, try needs(of: need.index)))
+      case .waiting where need.isParent:
+        // A circle: a parent refers to its child. The parent has what itself needs for a zone, and waits for the child alone.
+        try apply(need.index)
+      case .waiting, .applied: break
+      }
     }
   }
 
   private func apply(_ index: Int) throws {
+    if progress[index] == .applied { return }
+    progress[index] = .applied
     current = index
     if work.microseconds > stores.workLimit, !isPiece {
       throw Problem(
@@ -192,16 +214,18 @@ package final class ChangeSetRun {
     try settle()
   }
 
-  /// The later creates of records that an operation refers to and that do not exist yet, the first one last: its parent, the root of a
-  /// member's zone, and what its references with a delete rule name. Without them, such a reference would count as one to a deleted record.
-  private func needs(of index: Int) throws -> [Int] {
+  /// The later creates of records that an operation refers to and that do not exist yet, the first one last: its parent or the root of a
+  /// member's zone, then what its references with a delete rule name. Without them, such a reference would count as one to a deleted record.
+  private func needs(of index: Int) throws -> [Need] {
     let operation = operations[index]
     if operations.count == 1 || operation.kind == .delete { return [] }
     let table = schema.tables[operation.table]
-    var needs: [Int] = []
+    var needs: [Need] = []
     if table.zone == .explicit, operation.kind == .create, let zone = operation.zone {
       for root in schema.tables.indices where schema.tables[root].zone == .root {
-        if let create = laterCreate(of: root, zone), try !ledger.exists(zone) { needs.append(create) }
+        if let create = laterCreate(of: root, zone), try !ledger.exists(zone) {
+          needs.append(Need(index: create, isParent: true))
+        }
       }
     }
     for link in stores.links[operation.table] {
@@ -210,13 +234,13 @@ package final class ChangeSetRun {
         let id = operation.value(of: link.column)?.text, let create = laterCreate(of: link.target, id),
         try stores.tables[link.target].zone(of: id) == nil
       else { continue }
-      needs.append(create)
+      needs.insert(Need(index: create, isParent: isParent), at: isParent ? needs.endIndex : 0)
     }
-    return needs.reversed()
+    return needs
   }
 
   /// The create of a record in this set, if it is not applied yet.
-  private func laterCreate(of table: Int, _ id: String) -> Int? {
+  func laterCreate(of table: Int, _ id: String) -> Int? {
     if creates == nil {
       var found: [Footprint.Key: Int] = [:]
       for (index, operation) in operations.enumerated() where operation.kind == .create {
@@ -224,7 +248,9 @@ package final class ChangeSetRun {
       }
       creates = found
     }
-    guard let index = creates?[Footprint.Key(table: table, id: id)], !isBegun[index] else { return nil }
+    guard let index = creates?[Footprint.Key(table: table, id: id)], progress[index] != .applied else {
+      return nil
+    }
     return index
   }
 

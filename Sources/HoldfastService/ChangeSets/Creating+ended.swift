@@ -3,11 +3,11 @@ import HoldfastCore
 /// References to records that were deleted while the referencing device was offline. The deletion's rule (cascade or set null) is applied
 /// to the referencing record now.
 extension Creating {
-  /// The tombstone of a referenced record. Nil if the record is live, is unknown, or is not visible to the author. Creates of this set that
-  /// the reference names are applied before.
+  /// The tombstone of a referenced record. Nil if the record is live, is unknown, is not visible to the author, or is created later in this set:
+  /// of a circle one is first, and the end of the set tells whether its reference holds.
   private func end(of id: String, _ link: SyncSchema.Link) throws -> Tombstone? {
     let target = stores.tables[link.target]
-    if try target.zone(of: id) != nil { return nil }
+    if try target.zone(of: id) != nil || run.laterCreate(of: link.target, id) != nil { return nil }
     guard let tombstone = try stores.tombstones.deletion(id, of: target.table.name),
       try ledger.role(of: author.user, in: tombstone.zone) != nil
     else { return nil }
