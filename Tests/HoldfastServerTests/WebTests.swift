@@ -170,6 +170,11 @@ import Testing
     #"{"name": "ada", "password": "correct horse", "device": {"name": "page"}}"#
   private static let mark = [("Holdfast-Session", "cookie")]
 
+  /// The field that a page sends with the cookie of a session.
+  private func mark(of session: HTTPResponse) throws -> (String, String) {
+    ("Holdfast-Session", "cookie \(try #require(JSONValue(parsing: session.body)["token_id"]?.stringValue))")
+  }
+
   /// The cookie of an answer, as the browser sends it back.
   private func cookie(of response: HTTPResponse) throws -> String {
     String(try #require(field("Set-Cookie", of: response)).prefix { $0 != ";" })
@@ -188,7 +193,7 @@ import Testing
     for part in ["Path=/v1", "HttpOnly", "SameSite=Strict", "Secure", "Max-Age=604800"] {
       #expect(set.contains(part), "\(part)")
     }
-    let fields = try Self.mark + [("Cookie", "other=1; \(cookie(of: answer))")]
+    let fields = try [mark(of: answer), ("Cookie", "other=1; \(cookie(of: answer))")]
     #expect(try server.respond(to: request("GET", "/v1/devices", fields)).status == 200)
     // A sync keeps it for longer; the end of the session ends it.
     let sync = try server.respond(to: request("POST", "/v1/sync", fields, body: #"{"protocol": 1}"#))
@@ -208,19 +213,44 @@ import Testing
   @Test(
     "a cookie counts only with the client's field, and for pages of the server's own origin (I10)",
     arguments: [
-      ([], 401), ([("Holdfast-Session", "cookie")], 200), ([("Holdfast-Session", "other")], 401),
-      ([("Holdfast-Session", "cookie"), ("Origin", "https://evil.example.org")], 401),
-      ([("Holdfast-Session", "cookie"), ("Origin", "null")], 401),
-      ([("Holdfast-Session", "cookie"), ("Origin", "https://app.example.org")], 200),
-      ([("Holdfast-Session", "cookie"), ("Sec-Fetch-Site", "same-origin")], 200),
-      ([("Holdfast-Session", "cookie"), ("Sec-Fetch-Site", "same-site")], 401),
-      ([("Holdfast-Session", "cookie"), ("Sec-Fetch-Site", "cross-site")], 401),
-    ] as [([(String, String)], Int)])
-  func forged(fields: [(String, String)], status: Int) throws {
+      ([("Holdfast-Session", nil)], 200), ([], 401), ([("Holdfast-Session", "cookie")], 401),
+      ([("Holdfast-Session", "other")], 401), ([("Holdfast-Session", "cookie other")], 401),
+      ([("Holdfast-Session", nil), ("Origin", "https://evil.example.org")], 401),
+      ([("Holdfast-Session", nil), ("Origin", "null")], 401),
+      ([("Holdfast-Session", nil), ("Origin", "https://app.example.org")], 200),
+      ([("Holdfast-Session", nil), ("Sec-Fetch-Site", "same-origin")], 200),
+      ([("Holdfast-Session", nil), ("Sec-Fetch-Site", "same-site")], 401),
+      ([("Holdfast-Session", nil), ("Sec-Fetch-Site", "cross-site")], 401),
+    ] as [([(String, String?)], Int)])
+  func forged(fields: [(String, String?)], status: Int) throws {
     let server = try TestServer()
     let answer = try server.respond(to: request("POST", "/v1/accounts", Self.mark, body: Self.credentials))
-    let all = try fields + [("Cookie", cookie(of: answer)), ("Host", "app.example.org")]
+    let sent = try fields.map { ($0.0, try $0.1 ?? mark(of: answer).1) }
+    let all = try sent + [("Cookie", cookie(of: answer)), ("Host", "app.example.org")]
     #expect(try server.respond(to: request("GET", "/v1/devices", all)).status == status)
+  }
+
+  @Test(
+    "a cookie counts for the session that the page names, and not for another that took its place (I3, I10)")
+  func otherSession() throws {
+    let server = try TestServer()
+    let ada = try server.respond(to: request("POST", "/v1/accounts", Self.mark, body: Self.credentials))
+    let bob = try server.respond(
+      to: request(
+        "POST", "/v1/accounts", Self.mark,
+        body: Self.credentials.replacingOccurrences(of: "ada", with: "bob")))
+    // The browser has one cookie for all pages of the origin.
+    let fields = try [mark(of: ada), ("Cookie", cookie(of: bob))]
+    for (method, target) in [
+      ("POST", "/v1/sync"), ("GET", "/v1/devices"), ("POST", "/v1/devices"), ("GET", "/v1/zones"),
+      ("DELETE", "/v1/sessions/current"), ("POST", "/v1/events/tickets"), ("GET", "/v1/events"),
+    ] {
+      let answer = try server.respond(to: request(method, target, fields, body: #"{"protocol": 1}"#))
+      #expect(answer.status == 401, "\(method) \(target)")
+      #expect(field("Set-Cookie", of: answer) == nil)
+    }
+    let own = try [mark(of: bob), ("Cookie", cookie(of: bob))]
+    #expect(try server.respond(to: request("GET", "/v1/devices", own)).status == 200)
   }
 
   @Test("over the server's own TLS the cookie is for HTTPS alone, whatever the page says of itself (I10)")
@@ -249,10 +279,11 @@ import Testing
       [("Cookie", own), ("Cookie", other)],
       [("Cookie", "\(own); \(own)")],
     ] {
-      #expect(try server.respond(to: request("GET", "/v1/devices", Self.mark + fields)).status == 401)
+      #expect(
+        try server.respond(to: request("GET", "/v1/devices", [mark(of: answer)] + fields)).status == 401)
     }
     let both = [("Cookie", "a=1"), ("Cookie", "\(own); b=2")]
-    #expect(try server.respond(to: request("GET", "/v1/devices", Self.mark + both)).status == 200)
+    #expect(try server.respond(to: request("GET", "/v1/devices", [mark(of: answer)] + both)).status == 200)
   }
 
   @Test("pages of allowed origins can't send the field of the cookie, and get no cookie along (I10)")

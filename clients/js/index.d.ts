@@ -149,7 +149,8 @@ export class Store {
 /** What a session says in a request. */
 export interface SessionFields {
   token?: string | null;
-  usesCookie?: boolean;
+  /** The id of the token in the browser's cookie; empty before there is one. */
+  cookie?: string | null;
 }
 
 /** The way to a server. */

@@ -32,7 +32,7 @@ public struct OpenAPIDocument: Sendable {
           "cookie": [
             "type": "apiKey", "in": "cookie", "name": "holdfast_session",
             "description":
-              "The same token in a cookie, for pages of the server's own origin. Each request also sends the field Holdfast-Session: cookie.",
+              "The same token in a cookie, for pages of the server's own origin. Each request also sends the field Holdfast-Session: cookie TOKEN_ID, with the token_id of the sign-in.",
           ],
           "ticket": [
             "type": "apiKey", "in": "query", "name": "ticket",

@@ -102,6 +102,9 @@ struct OpenAPISchema {
                 isOpen: true)),
             .init(
               "token", ["type": "string", "description": "Absent if the answer set the cookie."]),
+            .init(
+              "token_id",
+              ["type": "string", "description": "If the answer set the cookie: what names its token."]),
           ], required: ["user", "device"], isOpen: true)),
       .init(
         "changes",

@@ -4,27 +4,44 @@ import HoldfastService
 
 /// The session of a web page in a cookie that scripts cannot read: PROTOCOL.md, section 2.1.
 ///
-/// A page asks for it with the field `Holdfast-Session: cookie`, and sends the field with each request. Pages of other origins cannot send it without a
-/// preflight, which never allows it. That, `SameSite=Strict` and the check of the origin each stop a forged request.
+/// A page asks for it with the field `Holdfast-Session: cookie`, and sends `Holdfast-Session: cookie ID` with each request. Pages of other origins cannot
+/// send it without a preflight, which never allows it. That, `SameSite=Strict` and the check of the origin each stop a forged request.
+///
+/// All pages of an origin have one cookie. The id of its token shows that no other session has taken the place of the page's own, which would get the
+/// edits of another user.
 enum SessionCookie {
   static let name = "holdfast_session"
   /// In seconds, from the last sync.
   static let lifetime = 7 * 86400
 
-  /// Whether the page of a request keeps its token in the cookie.
-  static func isUsed(by request: HTTPRequest) -> Bool { request.headers["Holdfast-Session"] == "cookie" }
+  /// The id behind `cookie` in the field of a request, empty where the page asks for a cookie; nil without the field.
+  private static func id(in request: HTTPRequest) -> Substring? {
+    guard let field = request.headers["Holdfast-Session"], field.hasPrefix("cookie") else { return nil }
+    let rest = field.dropFirst("cookie".count)
+    return rest.isEmpty ? rest : rest.first == " " ? rest.dropFirst() : nil
+  }
+
+  /// The id of a token: the first half of the SHA-256 hash that the server stores.
+  static func id(of token: some StringProtocol) -> String {
+    TokenHash(of: token).withBytes { hexadecimal($0.prefix(16)) }
+  }
 
   /// The token in the cookie of a request.
   ///
-  /// - Throws: `Problem.tokenMissing` when there is none, or another origin's page may have sent it.
+  /// - Throws: `Problem.tokenMissing` when there is none, or another origin's page may have sent it; `Problem.tokenInvalid` for that of another session.
   static func token(of request: HTTPRequest) throws(Problem) -> Substring {
     guard let token = value(name, of: request) else { throw Problem(.tokenMissing) }
-    guard isUsed(by: request) else {
+    guard let id = id(in: request), !id.isEmpty else {
       throw Problem(
-        .tokenMissing, "Send Holdfast-Session: cookie with each request that relies on the cookie.")
+        .tokenMissing,
+        "Send Holdfast-Session: cookie, a space and the token_id of the sign-in with each request that relies on the cookie."
+      )
     }
     guard isOfOwnOrigin(request) else {
       throw Problem(.tokenMissing, "The cookie is valid for pages of the server's own origin only.")
+    }
+    guard id == self.id(of: token) else {
+      throw Problem(.tokenInvalid, "The cookie is of another session: somebody has signed in here since.")
     }
     return token
   }
@@ -48,7 +65,7 @@ enum SessionCookie {
 
   /// A step that keeps the token of its answer in the cookie, keeps the cookie for longer, or ends it.
   static func keep(_ step: Step, of request: HTTPRequest, at address: Address) -> Step {
-    guard isUsed(by: request) else { return step }
+    if id(in: request) == nil { return step }
     switch (request.method, address) {
     case ("POST", .accounts), ("POST", .sessions), ("POST", .devices):
       return step.answering { moved($0, of: request) }
@@ -61,13 +78,16 @@ enum SessionCookie {
     }
   }
 
-  /// The answer of a new session, with its token in the cookie and not in the content.
+  /// The answer of a new session, with its token in the cookie, and the token's id in the content.
   private static func moved(_ response: HTTPResponse, of request: HTTPRequest) -> HTTPResponse {
     guard (200..<300).contains(response.status), let session = try? JSONValue(parsing: response.body),
       let token = session["token"]?.stringValue
     else { return response }
     var moved = response.with(cookie(token, lifetime, request))
-    moved.body = JSONValue.object((session.members ?? []).filter { $0.name != "token" }).bytes
+    let members = (session.members ?? []).map { member in
+      member.name == "token" ? JSONValue.Member("token_id", .string(id(of: token))) : member
+    }
+    moved.body = JSONValue.object(members).bytes
     return moved
   }
 

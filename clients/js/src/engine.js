@@ -157,7 +157,7 @@ export class SyncEngine {
   async beginSession(path, body) {
     // Not for a store that another version of the app has taken over.
     await this.store.transact(() => {});
-    const answer = await this.transport.request({ method: "POST", path, body: write(body), session: { usesCookie: this.usesCookie } });
+    const answer = await this.transport.request({ method: "POST", path, body: write(body), session: { cookie: this.usesCookie ? "" : null } });
     if (answer.status >= 300) throw new ServerError(problemOf(answer.body, answer.status));
     try {
       await this.adopt(answer.body);
@@ -170,9 +170,9 @@ export class SyncEngine {
 
   /** Ends a session of another user than the one whose data this device has. */
   async leaveSession(body) {
-    const { token = null } = plain(parse(body));
-    await this.transport.request({ method: "DELETE", path: "v1/sessions/current", session: { token, usesCookie: this.usesCookie } }).catch(() => {});
-    if (!this.device.usesCookie) return;
+    const { token = null, token_id: cookie = null } = plain(parse(body));
+    await this.transport.request({ method: "DELETE", path: "v1/sessions/current", session: { token, cookie } }).catch(() => {});
+    if (this.device.cookie === null) return;
     // Its cookie has taken the place of the user's own.
     await this.forgetToken(this.device);
     this.run({ type: "signedOut" });
@@ -208,7 +208,7 @@ export class SyncEngine {
       // Without a network the session ends by itself one day.
       if (error instanceof ServerError && error.problem.status !== 401) throw error;
     }
-    await store.transact((draft) => { draft.device = { ...draft.device, token: null, usesCookie: false }; });
+    await store.transact((draft) => { draft.device = { ...draft.device, token: null, cookie: null }; });
     try {
       // Another tab may have written meanwhile.
       if (erases) await store.erase({ force });
@@ -327,7 +327,7 @@ export class SyncEngine {
   forgetToken(request) {
     return this.store.transact((draft) => {
       const { device } = draft;
-      if (device.session === request.session) draft.device = { ...device, token: null, usesCookie: false };
+      if (device.session === request.session) draft.device = { ...device, token: null, cookie: null };
     });
   }
 

@@ -18,7 +18,7 @@ const requestSize = 1 << 20;
  */
 export function prepareRequest(draft, schema, limit, app) {
   const { device } = draft;
-  if (!device.device || !(device.token || device.usesCookie)) return null;
+  if (!device.device || !(device.token || device.cookie)) return null;
   const zones = [...draft.entries("zones")].sort(([left], [right]) => (left < right ? -1 : 1));
   const followed = zones.filter(([, zone]) => zone.ack !== null);
   const acks = (device.resend ? followed : zones.filter(([, zone]) => !zone.sent)).map(([name, zone]) => [name, zone.ack]);
@@ -50,7 +50,7 @@ export function prepareRequest(draft, schema, limit, app) {
     first: sets.length > 0 ? sets[0].first : undefined, chain: sets.length > 0 ? sets[0].before : undefined,
   }, sets.map((set) => set.body));
   return {
-    body, acks, device: device.device, session: device.session, token: device.token, usesCookie: device.usesCookie, confirmed: device.confirmed,
+    body, acks, device: device.device, session: device.session, token: device.token, cookie: device.cookie, confirmed: device.confirmed,
     items: sets.length + recovered.length, recovered: recovered.map(({ key }) => key), oldest: sets[0]?.chain ?? null, claims: claims.map(([zone]) => zone),
     operations: sets.reduce((sum, set) => sum + set.last - set.first + 1, 0),
     waiting: outbox.reduce((sum, set) => sum + set.last - set.first + 1, 0),

@@ -25,7 +25,7 @@ export function adopt(draft, schema, session, usesCookie, now) {
   }
   draft.device = {
     ...before, user: session.user.id, userName: session.user.name, device: session.device.id, session: session.device.session,
-    token: usesCookie ? null : session.token, usesCookie,
+    token: usesCookie ? null : session.token, cookie: usesCookie ? session.token_id ?? null : null,
   };
   if (!before.user) moveIn(draft, schema, session.user.id);
   if (before.device === session.device.id) return;

@@ -53,7 +53,7 @@ const wrongInAnswer = membersOf({
 const sets = list(pair(isCount, isFingerprint));
 const wrongInSession = membersOf(
   { user: object({ id: isName, name: isText }), device: object({ id: isName, session: isCount }) },
-  { token: isText, applied: object({ from: isCount, sets }, { refused: sets }) },
+  { token: isText, token_id: isText, applied: object({ from: isCount, sets }, { refused: sets }) },
 );
 
 function check(value, wrong, what) {

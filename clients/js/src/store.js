@@ -196,8 +196,8 @@ export class Store {
 
   /** Who is signed in: `{user, name, device, isSignedIn}`. */
   get account() {
-    const { user, userName: name, device, token, usesCookie } = new Draft(this.state).device;
-    return { user, name, device, isSignedIn: Boolean(device && (token || usesCookie)) };
+    const { user, userName: name, device, token, cookie } = new Draft(this.state).device;
+    return { user, name, device, isSignedIn: Boolean(device && (token || cookie)) };
   }
 
   /** How many operations wait to be confirmed. */

@@ -14,11 +14,16 @@ export class FetchTransport {
     this.timers = timers;
   }
 
-  headers({ token, usesCookie }, more = {}) {
+  credentials({ cookie = null }) {
+    return cookie === null ? "omit" : "same-origin";
+  }
+
+  headers({ token, cookie = null }, more = {}) {
     const headers = { Accept: "application/json", ...more };
     if (token) headers.Authorization = `Bearer ${token}`;
-    // Pages of other origins can't send it without asking first: it shows that the cookie was not sent for one of them.
-    if (usesCookie) headers["Holdfast-Session"] = "cookie";
+    // Pages of other origins can't send it without asking first: it shows that the cookie was not sent for one of them. The id shows that no other
+    // session has taken its place since.
+    if (cookie !== null) headers["Holdfast-Session"] = `cookie ${cookie}`.trim();
     return headers;
   }
 
@@ -39,7 +44,7 @@ export class FetchTransport {
       const headers = this.headers(session, body === undefined ? {} : { "Content-Type": "application/json" });
       const answer = await this.fetch(new URL(path, this.server + "/"), {
         method, headers, body, signal: controller.signal, cache: "no-store",
-        credentials: session.usesCookie ? "same-origin" : "omit",
+        credentials: this.credentials(session),
       });
       const decoder = new TextDecoder("utf-8", { fatal: true });
       let text = "";
@@ -64,7 +69,7 @@ export class FetchTransport {
   async stream({ path, session, lastEventID, signal, onText }) {
     const headers = this.headers(session, { Accept: "text/event-stream", ...(lastEventID ? { "Last-Event-ID": lastEventID } : {}) });
     const answer = await this.fetch(new URL(path, this.server + "/"), {
-      headers, signal, cache: "no-store", credentials: session.usesCookie ? "same-origin" : "omit",
+      headers, signal, cache: "no-store", credentials: this.credentials(session),
     });
     if (answer.status === 200) {
       const decoder = new TextDecoder();

@@ -17,6 +17,7 @@ async function start(t) {
   return { server, browser, profile };
 }
 
+const liveDevices = async (device) => (await device.engine.request("GET", "v1/devices")).devices.filter(({ has_session: isLive }) => isLive);
 const isOpen = () => globalThis.opened !== undefined;
 
 async function signUp(tab) {
@@ -68,11 +69,12 @@ test("an EventSource opens a stream by a ticket, with a bearer token and with a 
     const device = { name: "board" };
     const body = JSON.stringify({ name: "ada", password, device });
     const answer = await fetch("/v1/sessions", { method: "POST", body, headers: { ...headers, "Content-Type": "application/json" } });
-    return (await answer.json()).token;
+    return answer.json();
   }, password, headers);
-  const cookie = { "Holdfast-Session": "cookie" };
-  const bearer = { Authorization: `Bearer ${await session({})}` };
-  assert.equal(await session(cookie), undefined);
+  const bearer = { Authorization: `Bearer ${(await session({})).token}` };
+  const { token, token_id: id } = await session({ "Holdfast-Session": "cookie" });
+  assert.equal(token, undefined);
+  const cookie = { "Holdfast-Session": `cookie ${id}` };
   const follow = (address) => tab.run((address) => {
     const heard = { hello: 0, zones: [] };
     globalThis.source = new EventSource(address);
@@ -122,6 +124,34 @@ test("the example of WEB.md follows zones by an EventSource, also when the serve
     await server.kill();
     await server.start();
   }
+});
+
+test("somebody else's cookie of the same origin gets nothing of a store, and gives it nothing (I3, I10)", async (t) => {
+  const { server, browser } = await start(t);
+  const tab = await browser.open(`${server.address}/`);
+  await signUp(tab);
+  const bob = await Device.signUp("bob", { server });
+  await bob.makeList("Bob's");
+  await bob.sync();
+  // A page of the same origin, without the client.
+  const board = await browser.open(`${server.address}/`);
+  await board.run(async (password) => {
+    const body = JSON.stringify({ name: "bob", password, device: { name: "board" } });
+    await fetch("/v1/sessions", { method: "POST", body, headers: { "Holdfast-Session": "cookie", "Content-Type": "application/json" } });
+  }, password);
+  await tab.run(() => opened.store.write((db) => db.insert("lists", { title: "Ada's" })));
+  await tab.run(() => opened.tabs.sync().catch(() => {}));
+  await tab.until(() => opened.engine.status.state === "signedOut");
+  assert.deepEqual(await tab.run(() => opened.store.all("lists").map(({ title }) => title)), ["Ada's"]);
+  await tab.run(() => opened.engine.signOut());
+  await bob.sync();
+  assert.deepEqual(bob.store.all("lists").map(({ title }) => title), ["Bob's"]);
+  assert.equal((await liveDevices(bob)).length, 2);
+  await tab.run(async (password) => {
+    await opened.engine.signIn("ada", password);
+    await opened.tabs.sync();
+  }, password);
+  assert.equal(await tab.run(() => opened.store.waitingOperations), 0);
 });
 
 test("one of two tabs syncs, and when it is closed the other does (I2)", async (t) => {
