@@ -34,7 +34,7 @@ struct Sealing {
   }
 
   /// Makes change sets of the edits that foreign writers have left; must run in the transaction that saw them. Many edits become several sets. A
-  /// record with a value that the schema forbids is a set of its own, which the server refuses by name; one that can't be sent goes to quarantine.
+  /// record that the server is likely to refuse is a set of its own, refused by name; one that can't be sent goes to quarantine.
   ///
   /// - Returns: whether there was anything to seal.
   @discardableResult
@@ -43,17 +43,9 @@ struct Sealing {
     var unsendable: [(body: [UInt8], problem: Problem)] = []
     let hasSealed = try sealing(looseRecords()) { ordered, state in
       Trace.took(.looseSealed)
-      var loose = ordered
+      var loose = try SendingOrder(database: database).parentsFirst(ordered)
       unsendable = try unsendableRecords.take(from: &loose, clock: &state.clock)
-      var others: [LooseRecord] = []
-      for record in loose {
-        if try sendable.isDoubtful(record) {
-          try sealForeign([record], &state)
-        } else {
-          others.append(record)
-        }
-      }
-      try sealForeign(others, &state)
+      try sealForeign(loose, &state)
     }
     try unsendableRecords.quarantine(unsendable)
     return hasSealed
@@ -111,6 +103,7 @@ struct Sealing {
   }
 
   private func sealForeign(_ loose: [LooseRecord], _ state: inout DeviceState) throws {
+    let areAlone = try loose.map(sendable.isDoubtful)
     var count: Int64 = 0
     var writer = OperationWriter()
     for (index, record) in loose.enumerated() {
@@ -118,7 +111,8 @@ struct Sealing {
       count += operations
       if operations > 0 { try recordSealing.assign(record, to: state.nextNumber) }
       let isFull = count >= Self.foreignSetOperations || writer.count >= Self.foreignSetSize
-      if count > 0, isFull || index == loose.count - 1 {
+      let isLast = index == loose.count - 1 || areAlone[index + 1]
+      if count > 0, isFull || areAlone[index] || isLast {
         try enqueue(writer.finish(), count: count, state: &state)
         writer = OperationWriter()
         count = 0
