@@ -115,8 +115,9 @@ import Testing
     ])
   func dripping(start: String) throws {
     let requests = Mailbox<HTTPRequest>()
-    let limits = HTTPLimits(
+    var limits = HTTPLimits(
       maximumBodyBytes: 1 << 30, maximumHeaderBytes: 1 << 20, requestDeadline: .milliseconds(100))
+    limits.minimumBodyRate = .max
     let server = try makeServer(limits, requests: requests)
     let client = try RawClient(port: server.port)
     client.send(start)
@@ -127,6 +128,28 @@ import Testing
     silent.send(start)
     #expect(try silent.readResponse().text == "own 408")
     #expect(silent.readToEnd().isEmpty)
+  }
+
+  @Test(
+    "a body that comes as fast as is asked for has the time that it needs",
+    arguments: ["Content-Length: 2000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n3e8\r\n"])
+  func slow(framing: String) throws {
+    let requests = Mailbox<HTTPRequest>()
+    var limits = HTTPLimits(requestDeadline: .milliseconds(100))
+    limits.minimumBodyRate = 1
+    let server = try makeServer(limits, requests: requests)
+    let client = try RawClient(port: server.port)
+    let piece = String(repeating: "x", count: 1000)
+    client.send("POST / HTTP/1.1\r\nHost: h\r\n\(framing)\(piece)")
+    // Another that began later has had its time.
+    for _ in 0..<3 {
+      let silent = try RawClient(port: server.port)
+      silent.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2000\r\n\r\n")
+      #expect(try silent.readResponse().text == "own 408")
+    }
+    client.send(framing.hasPrefix("Content") ? piece : "\r\n3e8\r\n\(piece)\r\n0\r\n\r\n")
+    #expect(try client.readResponse().status == 200)
+    #expect(requests.count == 1)
   }
 
   @Test("a connection that never gets to a request line is cut, silent or dripping")

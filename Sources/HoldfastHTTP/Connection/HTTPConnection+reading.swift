@@ -58,7 +58,8 @@ extension HTTPConnection {
     guard let head else { return close() }
     exchange = nil
     self.payer = payer
-    deadline = .now + core.requestDeadline
+    bodyDeadline = .now + core.requestDeadline
+    deadline = bodyDeadline
     bodyLimit = min(limit, core.limits.maximumBodyBytes)
     switch head.framing {
     case .none: return handle()
@@ -116,6 +117,8 @@ extension HTTPConnection {
     if bytes.count > bodyLimit - body.count { throw .tooLarge }
     guard takeRoom(for: body.count + bytes.count) else { throw Refusal(status: 503) }
     body.append(contentsOf: bytes)
+    let time = body.count * 1000 / max(core.limits.minimumBodyRate, 1)
+    deadline = MonotonicTime(milliseconds: bodyDeadline.milliseconds + UInt64(time))
   }
 
   /// Handles a complete body, which may be encoded.

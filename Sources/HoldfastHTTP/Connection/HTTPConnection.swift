@@ -61,6 +61,8 @@ final class HTTPConnection: @unchecked Sendable {
   var chunks: ChunkReader?
   var body: [UInt8] = []
   var bodyLimit = 0
+  /// The deadline of a body of which nothing arrives.
+  var bodyDeadline = MonotonicTime(milliseconds: 0)
   /// The reserved memory for the body, and the payer it counts for; nil for the peer's network.
   var room: ByteRoom.Share?
   var payer: String?

@@ -26,9 +26,11 @@ public struct HTTPLimits: Sendable {
   public var maximumConnectionsPerAddress: Int
   /// Addresses exempt from `maximumConnectionsPerAddress`, such as those of reverse proxies. Default none.
   public var uncountedAddresses: [IPAddress.Range] = []
-  /// The time from the end of the request line, or from the opening of the connection, to the last byte of the request. Then the server
-  /// answers 408 and closes the connection. Default 30 seconds.
+  /// The time from the end of the request line, or from the opening of the connection, to the last byte of the head, and the time for a body
+  /// beside `minimumBodyRate`. Then the server answers 408 and closes the connection. Default 30 seconds.
   public var requestDeadline: Duration
+  /// The bytes of a body each second, on the average, for which a body has more time than `requestDeadline`. Default 4,096.
+  public var minimumBodyRate = 4096
   /// The time from the end of an answer to the end of the next request line. Then the connection is closed without an answer. Default 75
   /// seconds.
   public var idleTimeout: Duration

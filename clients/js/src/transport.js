@@ -1,6 +1,10 @@
 // The way to the server, by `fetch`: in a browser and in Node.
 
+import { utf8Length } from "./bytes.js";
+
 const silence = 30_000;
+/** The bytes a millisecond at which a request is sent at the least. */
+const slowest = 8;
 
 /** Sends requests to a server. */
 export class FetchTransport {
@@ -28,19 +32,20 @@ export class FetchTransport {
   }
 
   /**
-   * Sends a request, and reads its answer whole. A connection that is silent for 30 seconds fails.
+   * Sends a request, and reads its answer whole. A connection that is silent for 30 seconds fails. While the request is sent, which `fetch` does not
+   * show, there is a second more for each 8 KB of it.
    *
    * @returns `{status, body, retryAfter}`
    */
   async request({ method, path, body, session = {} }) {
     const controller = new AbortController();
     let timer;
-    const live = () => {
+    const live = (more = 0) => {
       this.timers.clearTimeout(timer);
-      timer = this.timers.setTimeout(() => controller.abort(new DOMException("The server is silent.", "TimeoutError")), silence);
+      timer = this.timers.setTimeout(() => controller.abort(new DOMException("The server is silent.", "TimeoutError")), silence + more);
     };
     try {
-      live();
+      live(utf8Length(body ?? "") / slowest);
       const headers = this.headers(session, body === undefined ? {} : { "Content-Type": "application/json" });
       const answer = await this.fetch(new URL(path, this.server + "/"), {
         method, headers, body, signal: controller.signal, cache: "no-store",
