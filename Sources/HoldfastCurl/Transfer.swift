@@ -50,7 +50,8 @@ final class Transfer: @unchecked Sendable {
     if let time = limits.totalTimeout { set(CURLOPT_TIMEOUT_MS, Self.milliseconds(time)) }
     if let time = limits.idleTimeout {
       set(CURLOPT_LOW_SPEED_LIMIT, limits.lowestSpeed)
-      set(CURLOPT_LOW_SPEED_TIME, max(1, Self.milliseconds(time) / 1000))
+      let upload = (request.body?.count ?? 0) / HTTPClientLimits.lowestUploadSpeed
+      set(CURLOPT_LOW_SPEED_TIME, max(1, Self.milliseconds(time) / 1000 + upload))
     }
     // The client's thread blocks signals, and libcurl raises none.
     set(CURLOPT_NOSIGNAL, 1)

@@ -102,6 +102,31 @@ import Testing
     }
   }
 
+  @Test("a large request has longer until its answer, as it may still be on its way (I2)")
+  func slowUpload() throws {
+    let answer = [UInt8]("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".utf8)
+    let server = try HostileServer(
+      [.late(answer, requests: 4)] + Array(repeating: HostileServer.Answer.silent([]), count: 3))
+    defer { server.stop() }
+    let client = HTTPClient(HTTPClientLimits(idleTimeout: .seconds(1), totalTimeout: nil))
+    let url = server.url
+    let status = Mutex<Int?>(nil)
+    let end = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      let body = [UInt8](repeating: 1, count: 1 << 20)
+      let answer = try? client.sendAndWait(HTTPClientRequest(method: "POST", url: url, body: body))
+      status.withLock { $0 = answer?.head.status }
+      end.signal()
+    }
+    server.wait(for: 1)
+    // Each of these takes as long as a small request may.
+    for _ in 0..<3 {
+      #expect(throws: HTTPClientError.self) { try client.sendAndWait(HTTPClientRequest(url: url)) }
+    }
+    end.wait()
+    #expect(status.withLock { $0 } == 200)
+  }
+
   @Test("a server that goes on and on, but slower than the lowest speed, is given up")
   func slow() throws {
     let head = [UInt8]("HTTP/1.1 200 OK\r\n\r\n".utf8)

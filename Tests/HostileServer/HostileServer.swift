@@ -13,6 +13,8 @@ package final class HostileServer: @unchecked Sendable {
     case endless([UInt8], [UInt8])
     /// These bytes, then silence until the client leaves.
     case silent([UInt8])
+    /// These bytes when so many requests have come, and the end of the connection.
+    case late([UInt8], requests: Int)
   }
 
   package let url: String
@@ -117,6 +119,9 @@ package final class HostileServer: @unchecked Sendable {
       return true
     }
     switch answer {
+    case .late(let bytes, let count):
+      wait(for: count)
+      _ = send(bytes)
     case .bytes(let bytes), .silent(let bytes):
       _ = send(bytes)
       if case .silent = answer {

@@ -24,28 +24,16 @@ struct SendableValues {
 
   /// Whether the server is likely to refuse a record: it is not to take others along.
   func isDoubtful(_ record: LooseRecord) throws -> Bool {
-    let table = schema.tables[record.table]
-    if record.lives.last == .delete {
-      // A zone keeps an owner.
-      let zone = record.edits.last { $0.kind == .delete && $0.column.isEmpty }?.base.text
-      return try table.zone == .explicit || lacksRole(in: zone, table.roles.delete)
+    guard record.lives.last != .delete, let row = try database.row(record.table, record.id) else {
+      return false
     }
-    guard let row = try database.row(record.table, record.id) else { return false }
-    let isCreated = record.lives.last == .create
-    if isCreated, !Identifier.isUUID(record.id) { return true }
-    if try lacksRole(in: row.zone, isCreated ? table.roles.create : table.roles.update) { return true }
+    let table = schema.tables[record.table]
+    if record.lives.last == .create, !Identifier.isUUID(record.id) { return true }
     if try isLarge(record) { return true }
     return try columns(of: record).contains { column in
       try (try? table.columns[column].check(row.values[column])) == nil
         || isDangling(row.values[column], of: record, column)
     }
-  }
-
-  /// Whether the user's role in a zone is known, and less than what is needed.
-  private func lacksRole(in zone: String?, _ needed: Role) throws -> Bool {
-    guard let zone else { return false }
-    let role = try connection.value("SELECT role FROM holdfast_zones WHERE zone = ?", [.text(zone)])?.text
-    return role.flatMap { Role(rawValue: $0) }.map { $0 < needed } ?? false
   }
 
   /// Whether a reference inside the zone names no record here.
