@@ -123,6 +123,20 @@ struct EventTicketTests {
     #expect(server.failures.lines.withLock { $0 }.isEmpty)
   }
 
+  @Test(
+    "a query that can't be read opens no stream by the token beside it",
+    arguments: ["ticket=%zz", "ticket=a&ticket=b"])
+  func unreadable(query: String) throws {
+    var request = HTTPRequest(target: "/v1/events?\(query)")
+    request.headers.append(name: "Authorization", value: "Bearer \(alice.token)")
+    let step = try #require(server.inline).api.handle(request)
+    if case .answer(let answer) = step {
+      #expect(answer.status == 400)
+    } else {
+      Issue.record("A stream is opened.")
+    }
+  }
+
   @Test("a service token gets tickets, a JWT none: its stream would outlive it")
   func programs() throws {
     let provider = TestProvider()

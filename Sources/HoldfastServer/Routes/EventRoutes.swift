@@ -10,7 +10,10 @@ struct EventRoutes {
   func events(_ request: HTTPRequest) throws -> Step {
     let lastEventID = request.headers["Last-Event-ID"]
     guard let ticket = Self.ticket(of: request) else {
-      return .events(try follower(request), lastEventID: lastEventID)
+      let key = try follower(request)
+      // The ticket may be in a query that can't be read.
+      _ = try QueryParameters(request)
+      return .events(key, lastEventID: lastEventID)
     }
     let hash = TokenHash(of: ticket)
     // A wrong one, of somebody without an account, costs the writer nothing.
@@ -45,7 +48,9 @@ struct EventRoutes {
   /// Whether a request for a stream has a ticket in place of a token.
   static func hasTicket(_ request: HTTPRequest) -> Bool { ticket(of: request) != nil }
 
-  private static func ticket(of request: HTTPRequest) -> String? { request.queryValue("ticket") }
+  private static func ticket(of request: HTTPRequest) -> String? {
+    (try? QueryParameters(request))?["ticket"]
+  }
 
   /// The sender of a request, which may open a stream.
   private func follower(_ request: HTTPRequest) throws -> DeviceKey {
