@@ -140,7 +140,7 @@ export class Store {
   resend(number: number, amend?: (operations: Operation[]) => void): Promise<void>;
   discard(number: number): Promise<void>;
   zones(): { zone: string; role: string; isWhole: boolean }[];
-  /** Begins or ends to follow a public zone. */
+  /** Begins or ends to follow a public zone of the schema. Rejects with a WriteError for another. */
   follow(zone: string, isFollowed?: boolean): Promise<void>;
   /** Takes what other tabs have committed. */
   catchUp(): Promise<void>;

@@ -1,6 +1,6 @@
 // Ids of records. Pure; the caller brings the time and the randomness. docs/PROTOCOL.md, section 1.
 
-import { utf8, utf8Length } from "./bytes.js";
+import { isWellFormed, utf8, utf8Length } from "./bytes.js";
 
 function uuid(high, low) {
   const digits = high.toString(16).padStart(16, "0") + low.toString(16).padStart(16, "0");
@@ -28,13 +28,14 @@ export function derivedIdentifier(names) {
   return uuid(high, (word(8) & 0x3fffffffffffffffn) | 0x8000000000000000n);
 }
 
-/** Whether a text is a lower-case UUID of any version. */
+/** Whether a value is a lower-case UUID of any version. */
 export function isUUID(text) {
-  return /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(text);
+  return typeof text === "string" && /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(text);
 }
 
-/** Whether a text may be the id of a record: 1 to 64 bytes without U+0000. */
+/** Whether a value may be the id of a record or the name of a zone: a text of 1 to 64 bytes without U+0000. */
 export function isPossibleIdentifier(text) {
+  if (typeof text !== "string" || !isWellFormed(text)) return false;
   const length = utf8Length(text);
   return length >= 1 && length <= 64 && !text.includes("\0");
 }

@@ -71,22 +71,33 @@ export class IndexedDBStorage {
     const transaction = this.database.transaction(["entries", "log", "meta"], "readwrite", { durability: "strict" });
     const end = ended(transaction);
     end.catch(() => {});
-    const meta = transaction.objectStore("meta");
-    const current = await done(meta.get("version")) ?? 0;
+    const current = await done(transaction.objectStore("meta").get("version")) ?? 0;
     if (current !== version) {
       transaction.abort();
       await end.catch(() => {});
       return false;
     }
+    try {
+      this.put(transaction, version + 1, changes);
+    } catch (error) {
+      // A value that has no form in the database: the browser would commit what was put before it.
+      transaction.abort();
+      await end.catch(() => {});
+      throw error;
+    }
+    return end;
+  }
+
+  put(transaction, version, changes) {
     const store = transaction.objectStore("entries");
     for (const [name, key, entry] of changes) {
       if (entry === undefined) store.delete([name, key]);
       else store.put([name, key, entry], [name, key]);
     }
     const keys = changes.map(([name, key]) => [name, key]);
-    transaction.objectStore("log").put(keys.length > longestLogEntry ? null : keys, version + 1);
-    transaction.objectStore("log").delete(version + 1 - logLength);
-    meta.put(version + 1, "version");
-    return end;
+    const log = transaction.objectStore("log");
+    log.put(keys.length > longestLogEntry ? null : keys, version);
+    log.delete(version - logLength);
+    transaction.objectStore("meta").put(version, "version");
   }
 }

@@ -10,6 +10,7 @@ import { replacedReason, StoreError } from "./store-error.js";
 import { Transaction } from "./transaction.js";
 import { canUndo, forgetRedo, remember, reverse } from "./undo.js";
 import { loseZone } from "./applying.js";
+import { WriteError } from "./write-error.js";
 import { Zones } from "./zones.js";
 
 /** The clock and the randomness of the system. */
@@ -232,7 +233,8 @@ export class Store {
   }
 
   /** Begins to follow a public zone, or ends it. */
-  follow(zone, isFollowed = true) {
+  async follow(zone, isFollowed = true) {
+    if (!this.schema.publicZones.has(zone)) throw new WriteError("record-unknown", `The schema has no public zone ${String(zone)}.`);
     return this.transact((draft) => {
       const zones = new Zones(draft, this.schema);
       if (isFollowed) return zones.follow(zone);

@@ -1,7 +1,7 @@
 // A local transaction: writes of an app, which become one change set of the outbox. docs/PROTOCOL.md, section 6.1.
 
 import { combined } from "./merge.js";
-import { isUUID, makeIdentifier } from "./identifiers.js";
+import { isPossibleIdentifier, isUUID, makeIdentifier } from "./identifiers.js";
 import { positionRun, replicaName } from "./position.js";
 import { Quarantine } from "./quarantine.js";
 import { Reader } from "./reading.js";
@@ -147,7 +147,8 @@ export class Transaction extends Reader {
       columns[column.name] = values[column.name] === undefined || values[column.name] === null ? column.default : values[column.name];
     }
     this.check(table, columns);
-    if (table.name === "members" && !zone) throw new WriteError("value-missing", "A new member needs the zone.");
+    if (table.name === "members" && zone === null) throw new WriteError("value-missing", "A new member needs the zone.");
+    if (zone !== null && !isPossibleIdentifier(zone)) throw new WriteError("invalid-id", "The name of a zone is a text of 1 to 64 bytes.");
     const { before } = this.touch(name, id);
     // A record that this transaction has deleted is the same one again, with other values.
     const isAgain = before && table.name !== "members";

@@ -202,3 +202,31 @@ test("an edit that was not sent survives SIGKILL of the browser and of the serve
   await phone.sync();
   assert.deepEqual(phone.store.all("lists", { order: ["title"] }).map(({ title }) => title), ["Before", "Without a network"]);
 });
+
+test("a write with a value that the database can't keep leaves nothing of it there (I6)", async (t) => {
+  const { server, browser } = await start(t);
+  const tab = await browser.open(`${server.address}/`);
+  await signUp(tab);
+  const failed = await tab.run(async () => {
+    const { storage, state } = opened.store;
+    return storage.commit(state.version, [["records/lists", "a", { id: "a" }], ["records/lists", "b", { id() {} }]]).catch(({ name }) => name);
+  });
+  assert.equal(failed, "DataCloneError");
+  assert.deepEqual(await tab.run(async () => {
+    const { storage, state } = opened.store;
+    const { version, entries } = await storage.load();
+    return [version === state.version, entries.some(([store]) => store === "records/lists")];
+  }), [true, false]);
+  // Nothing of an app gets that far.
+  const codes = await tab.run(() => Promise.all([() => {}, 5, {}, "", "x".repeat(65), "\ud800"].map((zone) => opened.store.write((db) => {
+    db.insert("lists", { title: "Phantom" });
+    db.insert("members", { zone, name: "bob", role: "viewer" });
+  }).then(() => "written", ({ code }) => code))));
+  assert.deepEqual(codes, Array(6).fill("invalid-id"));
+  assert.equal(await tab.run(() => opened.store.follow("x".repeat(65)).catch(({ code }) => code)), "record-unknown");
+  await tab.run(insertList, "Groceries");
+  await tab.run(() => opened.tabs.sync());
+  await tab.load(`${server.address}/`);
+  await tab.until(isOpen);
+  assert.deepEqual(await tab.run(lists), ["Groceries"]);
+});
