@@ -43,6 +43,8 @@ export class SyncEngine {
   constructor({ store, transport, app, usesCookie = false, streams = true, timers = globalThis }) {
     Object.assign(this, { store, transport, app, usesCookie, timers });
     this.canStream = streams;
+    this.isStarted = false;
+    /** It is there while the engine is started, or syncs by hand. */
     this.machine = null;
     this.waiters = [];
     this.listeners = new Set();
@@ -55,9 +57,9 @@ export class SyncEngine {
 
   /** Starts to sync by itself: now, after edits, and when the server has something new. */
   start() {
-    if (this.machine) return;
-    const { random } = this.store.environment;
-    this.machine = new SyncMachine(this.store.account.isSignedIn, random);
+    if (this.isStarted) return;
+    this.isStarted = true;
+    this.machine ??= this.makeMachine();
     if (this.canStream) this.stream = new EventStream(this);
     this.store.observers.add(this.observer);
     this.run({ type: "launched" });
@@ -67,10 +69,9 @@ export class SyncEngine {
   /** Ends what runs. Requests that are under way are answered, but nothing follows. */
   stop() {
     if (!this.machine) return;
+    this.isStarted = false;
     this.stream?.run({ type: "stop" });
-    this.timers.clearTimeout(this.timer);
     this.store.observers.delete(this.observer);
-    this.machine = null;
     this.finish({ kind: "later", reason: "The engine was stopped." });
   }
 
@@ -86,14 +87,14 @@ export class SyncEngine {
    * @throws SyncError when that is not possible now; nothing is lost.
    */
   sync() {
-    const isAlone = !this.machine;
-    if (isAlone) this.machine = new SyncMachine(this.store.account.isSignedIn, this.store.environment.random);
+    this.machine ??= this.makeMachine();
     const end = new Promise((resolve, reject) => this.waiters.push({ resolve, reject }));
     this.run({ type: "syncNow" });
-    return isAlone ? end.finally(() => {
-      this.timers.clearTimeout(this.timer);
-      this.machine = null;
-    }) : end;
+    return end;
+  }
+
+  makeMachine() {
+    return new SyncMachine(this.store.account.isSignedIn, this.store.environment.random);
   }
 
   /** The network is there again. */
@@ -249,10 +250,11 @@ export class SyncEngine {
   perform(action) {
     switch (action.type) {
       case "send":
-        this.send(action.limit);
+        this.runAfter(this.roundTrip(action.limit));
+        this.publish({ state: "syncing" });
         break;
       case "identify":
-        this.identify();
+        this.runAfter(this.identify());
         break;
       case "quarantineOldest": {
         // In the store's queue before the next request is made.
@@ -276,6 +278,10 @@ export class SyncEngine {
   }
 
   finish(failure) {
+    if (!this.isStarted) {
+      this.timers.clearTimeout(this.timer);
+      this.machine = null;
+    }
     const waiters = this.waiters.splice(0);
     if (!failure) {
       this.publish({ state: "idle" });
@@ -288,10 +294,11 @@ export class SyncEngine {
     for (const { reject } of waiters) reject(error);
   }
 
-  async send(limit) {
-    this.publish({ state: "syncing" });
-    const event = await this.roundTrip(limit).catch((error) => ({ type: "failed", failure: { kind: "later", reason: error.message } }));
-    this.run(event);
+  /** Runs the event that comes of a request, unless the engine was stopped meanwhile: another machine knows nothing of it. */
+  async runAfter(request) {
+    const { machine } = this;
+    const event = await request.catch((error) => ({ type: "failed", failure: { kind: "later", reason: error.message } }));
+    if (this.machine === machine) this.run(event);
   }
 
   async roundTrip(limit) {
@@ -362,18 +369,14 @@ export class SyncEngine {
   // A new identity for a copy.
 
   async identify() {
-    try {
-      const before = this.device;
-      const answer = await this.transport.request({ method: "POST", path: "v1/devices", body: write({ name: "copy" }), session: before });
-      if (answer.status === 401) return this.run({ type: "failed", failure: { kind: "expired" } });
-      if (answer.status !== 201) {
-        const reason = `The server gave no new identity (${answer.status}).`;
-        return this.run({ type: "failed", failure: { kind: "later", reason, retryAfter: answer.retryAfter } });
-      }
-      if (this.device.session === before.session && this.device.device === before.device) await this.adopt(answer.body);
-      return this.run({ type: "identified" });
-    } catch (error) {
-      return this.run({ type: "failed", failure: { kind: "later", reason: error.message } });
+    const before = this.device;
+    const answer = await this.transport.request({ method: "POST", path: "v1/devices", body: write({ name: "copy" }), session: before });
+    if (answer.status === 401) return { type: "failed", failure: { kind: "expired" } };
+    if (answer.status !== 201) {
+      const reason = `The server gave no new identity (${answer.status}).`;
+      return { type: "failed", failure: { kind: "later", reason, retryAfter: answer.retryAfter } };
     }
+    if (this.device.session === before.session && this.device.device === before.device) await this.adopt(answer.body);
+    return { type: "identified" };
   }
 }

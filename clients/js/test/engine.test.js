@@ -1,0 +1,84 @@
+// The engine: started, stopped and asked to sync in any order, beside listeners that throw.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Device } from "./devices.js";
+import { atEnd, Server } from "./server.js";
+
+async function until(condition) {
+  while (!condition()) await new Promise((resolve) => { setTimeout(resolve, 5); });
+}
+
+/** Holds the first requests of a device. @returns functions, each of which lets one through. */
+function holdRequests(device, count) {
+  const { transport } = device.engine;
+  const held = [];
+  device.engine.transport = {
+    request: async (request) => {
+      if (held.length < count) await new Promise((resolve) => { held.push(resolve); });
+      return transport.request(request);
+    },
+  };
+  return held;
+}
+
+/** A device that a test ends. */
+async function signUp(t) {
+  const server = await Server.start(t);
+  const device = await Device.signUp("ada", { server });
+  atEnd(t, () => device.engine.stop());
+  return { server, device };
+}
+
+test("an engine that is started while it syncs by hand goes on by itself (I3)", async (t) => {
+  const { server, device } = await signUp(t);
+  const { engine, store } = device;
+  const first = engine.sync();
+  engine.start();
+  await first;
+  await device.makeList("By itself");
+  await until(() => store.waitingOperations === 0);
+
+  // Without a network: what is tried by hand fails, and the engine tries again.
+  engine.stop();
+  await server.kill();
+  const failing = engine.sync();
+  engine.start();
+  await assert.rejects(failing, { code: "offline" });
+  await device.makeList("Later");
+  await server.start();
+  await until(() => store.waitingOperations === 0);
+});
+
+test("an engine that was stopped takes no answer of before for one of now (I3)", async (t) => {
+  const { device } = await signUp(t);
+  const { engine, store } = device;
+  const held = holdRequests(device, 2);
+  const first = engine.sync();
+  await until(() => held.length === 1);
+  engine.stop();
+  await assert.rejects(first, { code: "offline" });
+  engine.start();
+  await until(() => held.length === 2);
+  held[0]();
+  await until(() => store.zones().length > 0);
+  await store.catchUp();
+  // The second one is under way.
+  assert.equal(engine.status.state, "syncing");
+  held[1]();
+  await until(() => engine.status.state === "idle");
+  await device.makeList("Groceries");
+  await until(() => store.waitingOperations === 0);
+});
+
+test("a sync that a listener asks for when one has ended ends too", async (t) => {
+  const { device } = await signUp(t);
+  let second;
+  const end = device.engine.onStatus(({ state }) => {
+    if (state === "idle" && device.store.zones().length > 0) second ??= device.engine.sync();
+  });
+  await device.sync();
+  await second;
+  end();
+  assert.equal(device.engine.status.state, "idle");
+});
