@@ -124,8 +124,8 @@ export class Store {
   /** How many operations are not confirmed. */
   readonly waitingOperations: number;
   readonly undoable: { undo: boolean; redo: boolean };
-  /** Called after each commit: `"written"` by this store's app, `"committed"` by its engine, `"read"` of another tab's. */
-  readonly observers: Set<(kind: "written" | "committed" | "read") => void>;
+  /** Called after each commit: `"written"` by this store's app, `"committed"` by its engine, `"read"` of another tab's; `"replaced"` when a newer app has the storage. */
+  readonly observers: Set<(kind: "written" | "committed" | "read" | "replaced") => void>;
   close(): Promise<void>;
   reader(): Reader;
   get(table: string, id: string): Row | undefined;

@@ -8,6 +8,7 @@ import { isProblem, problemOf } from "./quarantine.js";
 import { isCurrent, prepareRequest, quarantineOldest } from "./requests.js";
 import { adopt, otherUser } from "./sessions.js";
 import { checkSession } from "./shapes.js";
+import { listen, tell } from "./store.js";
 import { replacedReason } from "./store-error.js";
 import { SyncMachine } from "./sync-machine.js";
 import { Transaction } from "./transaction.js";
@@ -105,14 +106,12 @@ export class SyncEngine {
 
   /** Calls `listener` with the status, now and whenever it changes. @returns a function that ends it. */
   onStatus(listener) {
-    this.listeners.add(listener);
-    listener(this.status);
-    return () => this.listeners.delete(listener);
+    return listen(this.listeners, listener, () => listener(this.status));
   }
 
   publish(status) {
     this.status = status;
-    for (const listener of [...this.listeners]) listener(status);
+    for (const listener of [...this.listeners]) tell(listener, status);
   }
 
   observe(kind) {

@@ -25,6 +25,27 @@ function waiting(draft) {
   return draft.sorted("outbox").reduce((sum, set) => sum + set.last - set.first + 1, 0);
 }
 
+/** Calls a listener of an app. What is done is done, whatever it makes of it: what it throws is an uncaught error of the page, and stops nothing here. */
+export function tell(listener, ...values) {
+  try {
+    listener(...values);
+  } catch (error) {
+    queueMicrotask(() => { throw error; });
+  }
+}
+
+/** Adds a listener, and calls it. One that throws at once is not added. @returns a function that ends it. */
+export function listen(listeners, listener, run) {
+  listeners.add(listener);
+  try {
+    run();
+  } catch (error) {
+    listeners.delete(listener);
+    throw error;
+  }
+  return () => listeners.delete(listener);
+}
+
 /** A device's store. Open one with `Store.open`. */
 export class Store {
   constructor(storage, schema, environment) {
@@ -122,9 +143,7 @@ export class Store {
    */
   live(read, listener, { tables } = {}) {
     const entry = { tables: tables && new Set(tables), run: () => listener(read(this.reader())) };
-    this.listeners.add(entry);
-    entry.run();
-    return () => this.listeners.delete(entry);
+    return listen(this.listeners, entry, entry.run);
   }
 
   // Writing.
@@ -292,16 +311,11 @@ export class Store {
   }
 
   notify(changes, kind) {
-    for (const observer of [...this.observers]) observer(kind);
+    for (const observer of [...this.observers]) tell(observer, kind);
     const tables = changes && new Set(changes.map(([store]) => store).filter((store) => store.startsWith("records/")).map((store) => store.slice(8)));
     for (const listener of [...this.listeners]) {
       if (tables && listener.tables && ![...listener.tables].some((table) => tables.has(table))) continue;
-      try {
-        listener.run();
-      } catch (error) {
-        // The write is done, whatever its listeners make of it.
-        queueMicrotask(() => { throw error; });
-      }
+      tell(listener.run);
     }
   }
 }

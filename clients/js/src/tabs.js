@@ -60,6 +60,7 @@ export class Tabs {
       this.waiting.delete(request);
       this.engine.sync().then(waiter.resolve, waiter.reject);
     }
+    this.post({ type: "leads" });
     return new Promise((resolve) => { this.release = resolve; });
   }
 
@@ -91,6 +92,10 @@ export class Tabs {
         this.store.catchUp();
         if (this.isLeader) this.post({ type: "status", status: this.engine.status });
         break;
+      case "leads":
+        // The tab that led before has ended with its requests.
+        for (const request of this.waiting.keys()) this.post({ type: "sync", request });
+        break;
       case "sync":
         if (this.isLeader) this.answer(message.request);
         break;
@@ -111,7 +116,7 @@ export class Tabs {
       await this.store.catchUp();
       await this.engine.sync();
     } catch (failure) {
-      error = { code: failure.code, message: failure.message };
+      error = { code: failure.code ?? "offline", message: failure.message };
     }
     this.post({ type: "synced", request, error });
   }

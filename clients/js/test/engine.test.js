@@ -82,3 +82,48 @@ test("a sync that a listener asks for when one has ended ends too", async (t) =>
   end();
   assert.equal(device.engine.status.state, "idle");
 });
+
+/** Collects what is thrown as an uncaught error of the page. */
+function catchUncaught(t) {
+  const errors = [];
+  const { queueMicrotask } = globalThis;
+  t.mock.method(globalThis, "queueMicrotask", (body) => queueMicrotask(() => {
+    try {
+      body();
+    } catch (error) {
+      errors.push(error.message);
+    }
+  }));
+  return errors;
+}
+
+const throws = (message) => () => { throw new Error(message); };
+
+test("listeners that throw stop neither a sync nor a write, nor the listeners behind them (I3)", async (t) => {
+  const errors = catchUncaught(t);
+  const { device } = await signUp(t);
+  const { engine, store } = device;
+  const statuses = [];
+  let isThrowing = false;
+  engine.onStatus(({ state }) => { if (isThrowing) throw new Error(state); });
+  engine.onStatus(({ state }) => statuses.push(state));
+  store.observers.add((kind) => { if (isThrowing) throw new Error(kind); });
+  isThrowing = true;
+  const list = await device.makeList("Groceries");
+  assert.equal(store.get("lists", list).title, "Groceries");
+  await device.sync();
+  assert.equal(store.waitingOperations, 0);
+  assert.deepEqual([...new Set(statuses)], ["idle", "syncing"]);
+  assert.deepEqual([...new Set(errors)].sort(), ["committed", "idle", "syncing", "written"]);
+});
+
+test("a listener that throws when it is added is not added", async (t) => {
+  const errors = catchUncaught(t);
+  const { device } = await signUp(t);
+  assert.throws(() => device.store.live(throws("read"), () => {}), { message: "read" });
+  assert.throws(() => device.store.live(() => 1, throws("result")), { message: "result" });
+  assert.throws(() => device.engine.onStatus(throws("status")), { message: "status" });
+  await device.makeList("Groceries");
+  await device.sync();
+  assert.deepEqual(errors, []);
+});

@@ -134,6 +134,24 @@ test("tabs of one version go on beside each other when one of them is closed", a
   await expectAgreement(second, await Device.signIn("ada", { server }));
 });
 
+test("a sync that a tab waits for is taken over by the tab that leads next", async (t) => {
+  const server = await Server.start(t);
+  const [storage, locks, name] = [new MemoryStorage(), new Locks(), t.name];
+  const first = await openTab(t, { server, storage, name }, locks);
+  await first.engine.signUp("ada", password);
+  await first.tabs.sync();
+  const second = await openTab(t, { server, storage, name }, locks);
+  const third = await openTab(t, { server, storage, name }, locks);
+  let isAsked = false;
+  first.engine.transport = { request: () => { isAsked = true; return new Promise(() => {}); } };
+  await third.makeList("Groceries");
+  const end = third.tabs.sync();
+  await until(() => isAsked);
+  first.tabs.stop();
+  await end;
+  assert.deepEqual([second.tabs.isLeader, third.store.waitingOperations], [true, 0]);
+});
+
 test("an app of an earlier version does not open the storage of a later one", async (t) => {
   const { versions: [earlier, later] } = schemas(t);
   const server = await Server.start(t);
