@@ -143,7 +143,7 @@ export class Histories {
     const record = this.draft.record(dirty.table, dirty.id);
     const zone = record && this.draft.record(to, record.columns[parentColumn])?.zone;
     if (zone === undefined || zone === record.zone) return;
-    const decides = ({ kind, columns }) => kind === "create" || kind === "moved" || (columns && parentColumn in columns);
+    const decides = ({ kind, columns }) => kind === "create" || kind === "moved" || (columns && Object.hasOwn(columns, parentColumn));
     const last = [...dirty.steps].reverse().find(decides);
     if (last) this.keep({ ...dirty, steps: dirty.steps.map((step) => (step === last ? { ...step, zone } : step)) });
   }
@@ -216,7 +216,7 @@ export class Histories {
         this.add(table, id, { set: create.set, kind: "hidden" });
         return true;
       }
-      const update = [...steps].reverse().find(({ kind, columns }) => kind === "update" && link.column in columns);
+      const update = [...steps].reverse().find(({ kind, columns }) => kind === "update" && Object.hasOwn(columns, link.column));
       if (!update || update.base[link.column] === target) continue;
       const before = update.base[link.column] ?? null;
       // A record that was moved there is back in the zone of its parent of before.

@@ -2,17 +2,8 @@
 
 import { parse, plain } from "./json.js";
 import { numberKey } from "./state.js";
-import { fromApp, fromWire, toApp } from "./values.js";
+import { fromApp, fromText, toApp } from "./values.js";
 import { combined } from "./merge.js";
-
-/** A value that was sealed, perhaps when the column had another type. */
-function readValue(column, raw) {
-  try {
-    return fromWire(column, column.type === "json" ? raw : parse(raw.text));
-  } catch {
-    return plain(parse(raw.text));
-  }
-}
 
 /** The operations of a sealed change set, with the values of their columns in the kept form; those of columns that are not known here are in `unknown`. */
 export function operationsOf(body, schema) {
@@ -25,7 +16,7 @@ export function operationsOf(body, schema) {
       for (const [column, value] of operation.get(name) ?? []) {
         const definition = table?.column(column);
         const isZone = table?.name === "members" && column === "zone";
-        if (definition) members[definition.name] = readValue(definition, value);
+        if (definition) members[definition.name] = fromText(definition, value.text);
         else if (name === "columns" && !isZone) unknown[column] = plain(parse(value.text));
       }
       return members;
@@ -110,9 +101,10 @@ export class Quarantine {
           own.unknown[name] = value;
           continue;
         }
-        const kept = fromApp(columns.get(name), value);
+        const before = Object.hasOwn(operation.columns, name) ? operation.columns[name] : undefined;
+        const kept = fromApp(columns.get(name), value, before);
         own.columns[name] = kept;
-        if (kept !== operation.columns[name]) delete own.base[name];
+        if (kept !== before) delete own.base[name];
       }
       return own;
     });
@@ -143,7 +135,7 @@ export class Quarantine {
     for (const [name, value] of Object.entries(columns)) {
       if (op === "create" && here && value === null) continue;
       const column = this.schema.table(table).columns.get(name);
-      const merge = here && name in base ? combined(column.merge, base[name], value, here.columns[name] ?? null, true) : null;
+      const merge = here && Object.hasOwn(base, name) ? combined(column.merge, base[name], value, here.columns[name] ?? null, true) : null;
       values[name] = merge ? merge.value : value;
     }
     if (here) return transaction.updateKept(table, id, values);

@@ -1,6 +1,6 @@
 // Reading records: what apps see of a state or a draft.
 
-import { toApp } from "./values.js";
+import { fromText, toApp } from "./values.js";
 import { compareBytes } from "./bytes.js";
 
 /** Orders values of a column: null first, then as SQLite orders them. */
@@ -61,7 +61,12 @@ export class Reader {
 
   shown(table, record) {
     const shown = { id: record.id, zone: record.zone, rev: record.rev };
-    for (const column of this.schema.table(table).columns.values()) shown[column.name] = toApp(column, record.columns[column.name] ?? null);
+    // The values of the log are those of a column, and not JSON as such: an integer has all of its digits.
+    const logged = table === "conflicts" ? this.schema.tables.get(record.columns.record_table)?.columns.get(record.columns.column_name) : undefined;
+    for (const column of this.schema.table(table).columns.values()) {
+      const value = record.columns[column.name] ?? null;
+      shown[column.name] = logged && column.type === "json" && value !== null ? toApp(logged, fromText(logged, value)) : toApp(column, value);
+    }
     return shown;
   }
 }

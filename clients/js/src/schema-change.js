@@ -89,7 +89,7 @@ class SchemaChange {
     for (const [name, value] of Object.entries(values)) {
       const column = table.column(name);
       if (column?.name !== name) this.isRewritten = true;
-      if (column && (column.name === name || !(column.name in values))) named[column.name] = value;
+      if (column && (column.name === name || !Object.hasOwn(values, column.name))) named[column.name] = value;
     }
     return named;
   }

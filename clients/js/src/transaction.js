@@ -6,7 +6,7 @@ import { positionRun, replicaName } from "./position.js";
 import { Quarantine } from "./quarantine.js";
 import { Reader } from "./reading.js";
 import { Sealing } from "./sealing.js";
-import { checkValue, fromApp, ValueError } from "./values.js";
+import { checkValue, fromApp, fromText, ValueError } from "./values.js";
 import { WriteError } from "./write-error.js";
 
 /** Reads and writes records. It is valid as long as the function runs to which it is given. */
@@ -34,10 +34,10 @@ export class Transaction extends Reader {
    * @param base by column, what the person saw before: where the record has another value by now, and the column's policy combines edits, both are in.
    */
   update(table, id, values, base = {}) {
-    const kept = this.kept(table, values);
     const record = this.draft.record(table, id);
-    for (const [name, seen] of Object.entries(this.kept(table, base))) {
-      const merge = record && name in kept ? combined(this.schema.table(table).columns.get(name).merge, seen, kept[name], record.columns[name] ?? null, true) : null;
+    const kept = this.kept(table, values, record);
+    for (const [name, seen] of Object.entries(this.kept(table, base, record))) {
+      const merge = record && Object.hasOwn(kept, name) ? combined(this.schema.table(table).columns.get(name).merge, seen, kept[name], record.columns[name] ?? null, true) : null;
       if (merge) kept[name] = merge.value;
     }
     this.updateKept(table, id, kept);
@@ -110,29 +110,38 @@ export class Transaction extends Reader {
    * @param choice `"winner"`, `"loser"` or `{value}`.
    */
   resolve(id, choice) {
-    const conflict = this.get("conflicts", id);
+    const conflict = this.draft.record("conflicts", id)?.columns;
     if (!conflict) throw new WriteError("record-unknown", `There is no conflict ${id}.`);
-    const { record_table: table, record_id: record, column_name: column } = conflict;
+    const { record_table: table, record_id: record, column_name: column, policy } = conflict;
     if (conflict.resolution) throw new WriteError("conflict-resolved", "The conflict is resolved already. Edit the record to change the outcome.");
-    const isHere = this.draft.record(table, record) !== undefined;
-    if (conflict.policy === "delete" && !isHere) {
-      if (choice === "loser") return this.bringBack(table, record);
-      return this.update("conflicts", id, { resolution: "winner" });
+    const isGone = policy === "delete" && !this.draft.record(table, record);
+    if (isGone && choice === "loser") return this.bringBack(table, record);
+    if (isGone && choice !== "winner") {
+      throw new WriteError("record-unknown", "The record was deleted. Take the loser to bring it back, or the winner to leave it.");
     }
-    if (choice === "loser") this.update(table, record, { [column]: conflict.loser_value });
+    if (choice === "loser") this.updateKept(table, record, { [column]: this.logged(table, column, conflict.loser_value) });
     else if (choice !== "winner") this.update(table, record, { [column]: choice.value });
-    else if (conflict.policy !== "delete" && conflict.winner_at !== null) this.update(table, record, { [column]: conflict.winner_value });
+    else if (policy !== "delete" && conflict.winner_at !== null) this.updateKept(table, record, { [column]: this.logged(table, column, conflict.winner_value) });
     return this.update("conflicts", id, { resolution: typeof choice === "string" ? choice : "other" });
+  }
+
+  /** A value of the log of conflicts in the kept form. */
+  logged(table, name, text) {
+    const column = this.schema.table(table).columns.get(name);
+    if (!column) throw new WriteError("unknown-column", `${table} has no column ${name}. Update the app.`);
+    return text === null ? null : fromText(column, text);
   }
 
   /** Makes a deleted record again, with all that the log has of it. */
   bringBack(table, record) {
-    const log = this.all("conflicts", { where: { policy: "delete", record_table: table, record_id: record } });
-    const values = Object.fromEntries(log.map(({ column_name: column, loser_value: value }) => [column, value]));
-    const lacking = [...this.schema.table(table).columns.values()].find((column) => column.required && column.default === null && (values[column.name] ?? null) === null);
+    const { columns } = this.schema.table(table);
+    const log = this.all("conflicts", { where: { policy: "delete", record_table: table, record_id: record } }).map(({ id }) => this.draft.record("conflicts", id));
+    const known = log.map((conflict) => conflict.columns).filter(({ column_name: name }) => columns.has(name));
+    const values = new Map(known.map(({ column_name: name, loser_value: text }) => [name, this.logged(table, name, text)]));
+    const lacking = [...columns.values()].find(({ name, required, default: usual }) => required && usual === null && (values.get(name) ?? null) === null);
     if (lacking) throw new WriteError("value-missing", `The log does not have the ${lacking.name} of the deleted record. Write it again.`);
-    this.insert(table, { id: record, ...values });
-    for (const { id, resolution } of log) if (!resolution) this.update("conflicts", id, { resolution: "loser" });
+    this.insertKept(table, record, Object.fromEntries(values), log[0].zone);
+    for (const { id, columns: { resolution } } of log) if (!resolution) this.update("conflicts", id, { resolution: "loser" });
   }
 
   // In the kept form.
@@ -144,7 +153,7 @@ export class Transaction extends Reader {
     if (this.draft.record(name, id)) throw new WriteError("record-exists", `A record with the id ${id} already exists.`);
     const columns = {};
     for (const column of table.columns.values()) {
-      columns[column.name] = values[column.name] === undefined || values[column.name] === null ? column.default : values[column.name];
+      columns[column.name] = (Object.hasOwn(values, column.name) ? values[column.name] : null) ?? column.default;
     }
     this.check(table, columns);
     if (table.name === "members" && zone === null) throw new WriteError("value-missing", "A new member needs the zone.");
@@ -168,12 +177,13 @@ export class Transaction extends Reader {
     this.draft.putRecord(name, { ...record, columns: { ...record.columns, ...values } });
   }
 
-  kept(name, values) {
+  /** Values of an app in the kept form. @param record the one that they change, if any. */
+  kept(name, values, record) {
     const table = this.schema.table(name);
     return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined).map(([column, value]) => {
       const definition = table.columns.get(column);
       if (!definition) throw new WriteError("unknown-column", `${name} has no column ${column}.`);
-      return [column, fromApp(definition, value)];
+      return [column, fromApp(definition, value, record?.columns[column])];
     }));
   }
 

@@ -4,7 +4,7 @@
 // the server compares the bytes of it.
 
 import { isWellFormed, utf8Length } from "./bytes.js";
-import { parse, Raw, Real, write } from "./json.js";
+import { parse, plain, Raw, Real, write } from "./json.js";
 import { isPossibleIdentifier } from "./identifiers.js";
 import { elements, integer } from "./merge.js";
 import { isPosition } from "./position.js";
@@ -46,17 +46,31 @@ export function fromWire(column, value) {
   }
 }
 
+/** Reads the JSON text of a value, perhaps of when the column had another type, in the kept form. */
+export function fromText(column, text) {
+  try {
+    return fromWire(column, column.type === "json" ? new Raw(text) : parse(text));
+  } catch {
+    return plain(parse(text));
+  }
+}
+
 /** A value in the kept form as it is written to the wire: for `write`. */
 export function toWire(column, value) {
   return column.type === "json" && value !== null ? new Raw(value) : value;
 }
 
-/** A value of an app in the kept form: JSON columns take any value that JSON.stringify does; minus zero is 0. */
-export function fromApp(column, value) {
+/**
+ * A value of an app in the kept form: JSON columns take any value that JSON.stringify does; minus zero is 0.
+ *
+ * @param here the kept value that the app may have seen. JSON that the app did not change keeps its text, which may have more digits than its numbers.
+ */
+export function fromApp(column, value, here = null) {
   if (value === null || value === undefined) return null;
   if (column.type === "json") {
     const text = JSON.stringify(value);
     if (text === undefined) throw new ValueError("invalid-value", `${column.name} must be JSON.`);
+    if (here !== null && text === JSON.stringify(toApp(column, here))) return here;
     return text === "null" ? null : text;
   }
   if (column.type === "timestamp" && value instanceof Date) {
