@@ -106,6 +106,7 @@ export function showSharing(list) {
 function shown(value) {
   if (value === null || value === undefined) return "nothing";
   if (typeof value === "string") return `“${value}”`;
+  if (typeof value === "bigint") return String(value);
   return Array.isArray(value) ? value.join(", ") : JSON.stringify(value);
 }
 
