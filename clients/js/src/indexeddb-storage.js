@@ -1,6 +1,8 @@
 // A storage in the browser's IndexedDB. Each commit is one transaction with `durability: "strict"`: what a write returned for survives the
 // end of the browser.
 
+/** Clients that know an earlier one cannot read what this one writes: their tabs lose the database. 2: the steps of an edited record are entries of their own. */
+const formVersion = 2;
 const logLength = 100;
 const longestLogEntry = 2000;
 
@@ -30,9 +32,9 @@ export class IndexedDBStorage {
   }
 
   async open() {
-    const request = this.factory.open(this.name, 1);
-    request.onupgradeneeded = () => {
-      for (const store of ["entries", "log", "meta"]) request.result.createObjectStore(store);
+    const request = this.factory.open(this.name, formVersion);
+    request.onupgradeneeded = ({ oldVersion }) => {
+      if (oldVersion === 0) for (const store of ["entries", "log", "meta"]) request.result.createObjectStore(store);
     };
     this.database = await done(request);
     this.database.onversionchange = () => {

@@ -5,7 +5,8 @@
 // | store | key | entry |
 // | --- | --- | --- |
 // | `records/TABLE` | id | `{id, zone, rev, columns}`: the record as the device shows it; `movedFrom` is its zone before a move that was confirmed, but did not come yet |
-// | `dirty` | TABLE/id | `{table, id, server, steps}`: the server's record, and the edits on top of it that are not confirmed |
+// | `dirty` | TABLE/id | `{table, id, server, steps}`: the server's record, and the edits on top of it that are not confirmed. In the storage without `steps` |
+// | `steps` | TABLE/id/padded number | one of the edits, only in the storage: an edit does not write those before it again |
 // | `outbox` | padded number | `{key, first, last, before, chain, body}`: a sealed change set |
 // | `quarantine` | padded number | a refused change set |
 // | `zones` | zone | see zones.js |
@@ -28,6 +29,23 @@ export function numberKey(number) {
   return String(number).padStart(16, "0");
 }
 
+/** What the storage is to keep of the edits of a record. A step that is kept has its number. */
+function* dirtyChanges(key, before, after) {
+  const former = before?.steps ?? [];
+  // A storage of earlier clients has the steps within.
+  const isEarlier = former.some(({ number }) => number === undefined);
+  if (!after) yield ["dirty", key, undefined];
+  else if (!before || isEarlier || before.server !== after.server) yield ["dirty", key, { table: after.table, id: after.id, server: after.server }];
+  const kept = new Map(former.map((step) => [step.number, step]));
+  let number = isEarlier ? 0 : former.at(-1)?.number ?? 0;
+  for (const step of after?.steps ?? []) {
+    const own = step.number ?? (number += 1);
+    if (kept.get(own) !== step) yield ["steps", `${key}/${numberKey(own)}`, { ...step, number: own }];
+    kept.delete(own);
+  }
+  for (const own of kept.keys()) if (own !== undefined) yield ["steps", `${key}/${numberKey(own)}`, undefined];
+}
+
 /** The committed entries, and their version. */
 export class State {
   version = 0;
@@ -42,10 +60,27 @@ export class State {
   /** Takes changes `[store, key, entry]`; an entry that is undefined goes. */
   apply(changes, version) {
     for (const [name, key, entry] of changes) {
-      if (entry === undefined) this.store(name).delete(key);
-      else this.store(name).set(key, entry);
+      if (name === "steps") this.applyStep(key, entry);
+      else if (entry === undefined) this.store(name).delete(key);
+      else this.store(name).set(key, name === "dirty" ? { ...entry, steps: entry.steps ?? this.numberedSteps(key) } : entry);
     }
     this.version = version;
+  }
+
+  numberedSteps(key) {
+    return (this.store("dirty").get(key)?.steps ?? []).filter(({ number }) => number !== undefined);
+  }
+
+  applyStep(stepKey, step) {
+    const slash = stepKey.lastIndexOf("/");
+    const [key, number] = [stepKey.slice(0, slash), Number(stepKey.slice(slash + 1))];
+    const dirty = this.store("dirty").get(key);
+    if (!dirty && !step) return;
+    const steps = dirty?.steps ?? [];
+    // Nearly always the last one. Drafts read the entry of before.
+    const at = steps.findLastIndex((other) => other.number < number) + 1;
+    const after = steps.slice(steps[at]?.number === number ? at + 1 : at);
+    this.store("dirty").set(key, { ...dirty, steps: [...steps.slice(0, at), ...(step ? [step] : []), ...after] });
   }
 }
 
@@ -105,7 +140,10 @@ export class Draft {
     const changes = [];
     for (const [name, changed] of this.changed) {
       for (const [key, entry] of changed) {
-        if (entry !== undefined || this.state.stores.get(name)?.has(key)) changes.push([name, key, entry]);
+        const before = this.state.stores.get(name)?.get(key);
+        if (entry === undefined && before === undefined) continue;
+        if (name === "dirty") changes.push(...dirtyChanges(key, before, entry));
+        else changes.push([name, key, entry]);
       }
     }
     return changes;

@@ -1,0 +1,92 @@
+// Work that does not grow with what the device has already, counted and not timed.
+
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { MemoryStorage } from "../index.js";
+import { Device, expectAgreement } from "./devices.js";
+import { folder, Server } from "./server.js";
+
+const form = {
+  holdfast: 1, name: "growth", tables: {
+    lists: { zone: "root", columns: { title: { type: "text" } } },
+    items: {
+      zone: { parent: "list" }, columns: {
+        list: { type: "reference", to: "lists", required: true, on_delete: "cascade" }, code: { type: "text" }, place: { type: "integer" },
+        under: { type: "reference", to: "items", on_delete: "cascade" }, note: { type: "text" },
+      }, unique: [["code"], ["place", "note"]],
+    },
+  },
+};
+
+async function start(t) {
+  const schema = join(folder(t), "growth.json");
+  writeFileSync(schema, JSON.stringify(form));
+  const server = await Server.start(t, { schema });
+  return { server, schema };
+}
+
+/** A storage that keeps the size of each commit. */
+class MeasuringStorage extends MemoryStorage {
+  sizes = [];
+
+  commit(version, changes) {
+    this.sizes.push(JSON.stringify(changes).length);
+    return super.commit(version, changes);
+  }
+}
+
+test("an edit that waits is not stored again with the next one (I2)", async (t) => {
+  const { server, schema } = await start(t);
+  const storage = new MeasuringStorage();
+  const phone = await Device.signUp("ada", { server, schema, storage });
+  const note = (number) => `${number} `.padEnd(2000, "x");
+  const [list, item] = await phone.write((db) => {
+    const list = db.insert("lists", { title: "Groceries" });
+    return [list, db.insert("items", { list, note: note(0) })];
+  });
+  await phone.sync();
+  for (let number = 1; number <= 40; number++) await phone.write((db) => db.update("items", item, { note: note(number) }));
+  const { sizes } = storage;
+  assert.ok(sizes.at(-1) < 1.1 * sizes.at(-39), `${sizes.at(-39)} and ${sizes.at(-1)} characters`);
+
+  // Another store of the same storage has them all, in their order, and drops those that are confirmed or refused.
+  const tab = await Device.open({ server, schema, storage });
+  assert.deepEqual(tab.store.state.store("dirty"), phone.store.state.store("dirty"));
+  assert.equal(tab.store.get("items", item).note, note(40));
+  const laptop = await Device.signIn("ada", { server, schema });
+  await laptop.sync();
+  await laptop.write((db) => db.insert("items", { list, code: "taken" }));
+  await laptop.sync();
+  await tab.write((db) => db.update("items", item, { code: "taken" }));
+  await tab.write((db) => db.update("items", item, { place: 1 }));
+  await phone.store.catchUp();
+  await phone.sync();
+  await tab.store.catchUp();
+  assert.deepEqual(tab.store.quarantined().map(({ problem }) => problem.code), ["unique-taken"]);
+  assert.deepEqual([...storage.entries.values()].filter(([name]) => name === "steps" || name === "dirty"), []);
+  await expectAgreement(phone, laptop, tab);
+  assert.deepEqual([laptop.store.get("items", item).note, laptop.store.get("items", item).place], [note(40), 1]);
+});
+
+test("a storage of an earlier client, with all edits of a record in one entry, is read and goes on (I3)", async (t) => {
+  const { server, schema } = await start(t);
+  const storage = new MemoryStorage();
+  const phone = await Device.signUp("ada", { server, schema, storage });
+  const list = await phone.write((db) => db.insert("lists", { title: "Groceries" }));
+  await phone.sync();
+  for (const title of ["Food", "Hardware"]) await phone.write((db) => db.update("lists", list, { title }));
+  for (const key of [...storage.entries.keys()]) if (key.startsWith("steps\0")) storage.entries.delete(key);
+  const [name, key, dirty] = ["dirty", `lists/${list}`, phone.store.state.store("dirty").get(`lists/${list}`)];
+  storage.entries.set(`${name}\0${key}`, [name, key, { ...dirty, steps: dirty.steps.map(({ number: _, ...step }) => step) }]);
+
+  const tab = await Device.open({ server, schema, storage });
+  await tab.write((db) => db.update("lists", list, { title: "Books" }));
+  const again = await Device.open({ server, schema, storage });
+  assert.deepEqual(again.store.state.store("dirty").get(key).steps.map(({ columns }) => columns.title), ["Food", "Hardware", "Books"]);
+  assert.deepEqual(tab.store.state.store("dirty"), again.store.state.store("dirty"));
+  await again.sync();
+  assert.deepEqual([...storage.entries.values()].filter(([store]) => store === "steps" || store === "dirty"), []);
+  await expectAgreement(again, await Device.signIn("ada", { server, schema }));
+});
