@@ -35,6 +35,8 @@ export class Quarantine {
   constructor(draft, schema) {
     this.draft = draft;
     this.schema = schema;
+    /** By table and id: the set that was to create the record, or the one without which that could not be applied. Made when it is needed. */
+    this.creators = null;
   }
 
   all() {
@@ -52,25 +54,29 @@ export class Quarantine {
     const because = isDependent ? this.reason(operationsOf(body, this.schema)) : null;
     const { device } = this.draft;
     const number = device.nextQuarantine;
-    this.draft.put("quarantine", numberKey(number), { number, at: now, operation, problem, body, because });
+    const set = { number, at: now, operation, problem, body, because };
+    this.draft.put("quarantine", numberKey(number), set);
+    if (this.creators) this.noteCreated(set);
     this.draft.device = { ...device, nextQuarantine: number + 1 };
   }
 
   /** The set that was to create what operations edit or refer to; null when there is none. */
   reason(operations) {
-    const created = new Map();
-    for (const set of this.all()) {
-      for (const { op, table, id } of operationsOf(set.body, this.schema)) {
-        if (op === "create") created.set(`${table}/${id}`, set.because ?? set.number);
-      }
+    if (!this.creators) {
+      this.creators = new Map();
+      for (const set of this.all()) this.noteCreated(set);
     }
     for (const { op, table, id, columns, zone } of operations) {
       const keys = op === "create" ? [] : [`${table}/${id}`];
       for (const link of this.schema.linksOf({ name: table })) keys.push(`${link.target}/${columns[link.column]}`);
       if (zone) for (const { name, rule } of this.schema.tables.values()) if (rule === "root") keys.push(`${name}/${zone}`);
-      for (const key of keys) if (created.has(key)) return created.get(key);
+      for (const key of keys) if (this.creators.has(key)) return this.creators.get(key);
     }
     return null;
+  }
+
+  noteCreated({ number, because, body }) {
+    for (const { op, table, id } of operationsOf(body, this.schema)) if (op === "create") this.creators.set(`${table}/${id}`, because ?? number);
   }
 
   /** Takes a set and its dependents out. @returns them, the set first. */

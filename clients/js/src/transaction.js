@@ -2,6 +2,7 @@
 
 import { combined } from "./merge.js";
 import { isPossibleIdentifier, isUUID, makeIdentifier } from "./identifiers.js";
+import { write } from "./json.js";
 import { positionRun, replicaName } from "./position.js";
 import { Quarantine } from "./quarantine.js";
 import { Reader } from "./reading.js";
@@ -268,6 +269,8 @@ export class Transaction extends Reader {
     const zone = this.zoneOf(this.schema.table(name), record);
     if (zone === record.zone) return;
     this.draft.putRecord(name, { ...record, zone });
+    // What refers to a new record was written by this transaction too, and is looked at itself.
+    if (this.touched.get(`${name}/${id}`)?.before === null) return;
     for (const link of this.schema.linksTo({ name })) {
       if (this.schema.table(link.table).parentColumn !== link.column) continue;
       for (const child of [...this.draft.records(link.table)]) {
@@ -307,16 +310,28 @@ export class Transaction extends Reader {
   }
 
   checkUnique(touched) {
-    for (const { table, id, after } of touched) {
+    const written = new Map();
+    for (const { table, after } of touched) {
       if (!after) continue;
-      for (const columns of this.schema.table(table).unique) {
-        const values = columns.map((column) => after.columns[column] ?? null);
-        if (values.includes(null)) continue;
-        for (const other of this.draft.records(table)) {
-          if (other.id === id || other.zone !== after.zone || !columns.every((column, index) => other.columns[column] === values[index])) continue;
-          throw new WriteError("unique-taken", `Another record of ${table} has this ${columns.join(", ")}.`, { record: other.id, columns });
-        }
-      }
+      if (!written.has(table)) written.set(table, []);
+      written.get(table).push(after);
+    }
+    for (const [table, records] of written) for (const columns of this.schema.table(table).unique) this.checkTaken(table, columns, records);
+  }
+
+  /** No other record of a zone has the values of one that was written. */
+  checkTaken(table, columns, written) {
+    const keyOf = (record) => {
+      const values = columns.map((column) => record.columns[column] ?? null);
+      if (values.includes(null)) return undefined;
+      return columns.length === 1 ? values[0] : write(values);
+    };
+    const owners = new Map(written.map(({ zone }) => [zone, new Map()]));
+    for (const record of written) owners.get(record.zone).set(keyOf(record), record.id);
+    for (const record of this.draft.records(table)) {
+      const key = owners.has(record.zone) ? keyOf(record) : undefined;
+      if (key === undefined || (owners.get(record.zone).get(key) ?? record.id) === record.id) continue;
+      throw new WriteError("unique-taken", `Another record of ${table} has this ${columns.join(", ")}.`, { record: record.id, columns });
     }
   }
 }

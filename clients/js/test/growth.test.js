@@ -5,6 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { MemoryStorage } from "../index.js";
+import { Draft } from "../src/state.js";
 import { Device, expectAgreement } from "./devices.js";
 import { folder, Server } from "./server.js";
 
@@ -25,6 +26,19 @@ async function start(t) {
   writeFileSync(schema, JSON.stringify(form));
   const server = await Server.start(t, { schema });
   return { server, schema };
+}
+
+/** Counts what a method of drafts gives. */
+function count(t, method) {
+  const counted = { calls: 0, records: 0 };
+  const original = Draft.prototype[method];
+  t.mock.method(Draft.prototype, method, function (name) {
+    const found = [...original.call(this, name)];
+    if (method === "records" || name === "quarantine") counted.calls += 1;
+    counted.records += found.length;
+    return found;
+  });
+  return counted;
 }
 
 /** A storage that keeps the size of each commit. */
@@ -89,4 +103,54 @@ test("a storage of an earlier client, with all edits of a record in one entry, i
   await again.sync();
   assert.deepEqual([...storage.entries.values()].filter(([store]) => store === "steps" || store === "dirty"), []);
   await expectAgreement(again, await Device.signIn("ada", { server, schema }));
+});
+
+test("new records are not compared with each one that is there, and unique values still are", async (t) => {
+  const { server, schema } = await start(t);
+  const phone = await Device.signUp("ada", { server, schema });
+  const insert = (count, name) => phone.write((db) => {
+    const list = db.insert("lists", {});
+    return [list, ...Array.from({ length: count }, (_, number) => db.insert("items", { list, code: `${name}${number}`, place: number, note: name }))];
+  });
+  const [list, first, second] = await insert(200, "a");
+  const counted = count(t, "records");
+  await phone.write((db) => { for (let number = 0; number < 100; number++) db.insert("items", { list: db.insert("lists", {}), code: "a0" }); });
+  assert.ok(counted.records < 2000, `${counted.records} records were looked at`);
+
+  const taken = { code: "unique-taken" };
+  await assert.rejects(phone.write((db) => db.insert("items", { list, code: "a7" })), taken);
+  await assert.rejects(phone.write((db) => { for (const code of ["b", "b"]) db.insert("items", { list, code }); }), taken);
+  await assert.rejects(phone.write((db) => db.insert("items", { list, place: 7, note: "a" })), taken);
+  await phone.write((db) => {
+    db.update("items", first, { code: "a1" });
+    db.update("items", second, { code: "a0", place: null });
+    db.insert("items", { list, place: 1, note: "a" });
+    for (const place of [null, null]) db.insert("items", { list, place, note: "a" });
+  });
+  // What is moved takes along what is below it.
+  const other = await phone.write((db) => db.insert("lists", {}));
+  await phone.write((db) => db.update("items", first, { list: other }));
+  assert.equal(phone.store.get("items", first).zone, other);
+  await phone.sync();
+  assert.deepEqual(phone.store.quarantined(), []);
+});
+
+test("refused dependents find the set without which they failed, without reading all of the quarantine each time (I3)", async (t) => {
+  const { server, schema } = await start(t);
+  const phone = await Device.signUp("ada", { server, schema });
+  const list = await phone.write((db) => db.insert("lists", {}));
+  await phone.sync();
+  const laptop = await Device.signIn("ada", { server, schema });
+  await laptop.sync();
+  const parent = await laptop.write((db) => db.insert("items", { list, code: "x" }));
+  let under = parent;
+  for (let number = 0; number < 30; number++) under = await laptop.write((db) => db.insert("items", { list, under, note: String(number) }));
+  await phone.write((db) => db.insert("items", { list, code: "x" }));
+  await phone.sync();
+  const counted = count(t, "sorted");
+  await laptop.sync();
+  assert.ok(counted.calls < 5, `the quarantine was read ${counted.calls} times`);
+  const [first, ...dependents] = laptop.store.quarantined();
+  assert.deepEqual([first.problem.code, first.because], ["unique-taken", null]);
+  assert.deepEqual(dependents.map(({ because }) => because), Array(30).fill(first.number));
 });
