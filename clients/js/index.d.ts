@@ -12,7 +12,10 @@ export type Place = "first" | "last" | { before: string } | { after: string };
 /** Reads records as they are at one moment. What it gives is the caller's own. */
 export interface Reader {
   get(table: string, id: string): Row | undefined;
-  /** @param options `where`: values that columns must have; `order`: names of columns, ids decide between equal ones. */
+  /**
+   * @param options `where`: values that columns, `id`, `zone` or `rev` must have; `order`: names of these, ids decide between equal ones. A name that the table
+   *   does not have is a TypeError.
+   */
   all(table: string, options?: { where?: { [column: string]: Value }; order?: string[] }): Row[];
   /** The records of an ordered list. @param parent the record that they refer to, or null. */
   list(table: string, parent: string | null, position?: string): Row[];

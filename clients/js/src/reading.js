@@ -1,6 +1,6 @@
 // Reading records: what apps see of a state or a draft.
 
-import { fromText, toApp } from "./values.js";
+import { fromApp, fromText, toApp } from "./values.js";
 import { compareBytes } from "./bytes.js";
 
 /** Orders values of a column: null first, then as SQLite orders them. */
@@ -10,6 +10,13 @@ function compare(left, right) {
   if (right === null) return 1;
   if (typeof left === "string" && typeof right === "string") return compareBytes(left, right);
   return left < right ? -1 : 1;
+}
+
+/** What every record has beside its columns. */
+const ownNames = new Set(["id", "zone", "rev"]);
+
+function valueOf(record, name) {
+  return ownNames.has(name) ? record[name] : record.columns[name] ?? null;
 }
 
 /** Reads records of a draft. What it gives is the caller's own. */
@@ -28,21 +35,36 @@ export class Reader {
   /**
    * The records of a table.
    *
-   * @param where values that columns must have; `zone` too.
-   * @param order names of columns; ids decide between equal ones.
+   * @param where values that columns must have; `id`, `zone` and `rev` too.
+   * @param order names of columns, or of these; ids decide between equal ones.
+   * @throws TypeError for a name that the table does not have.
    */
   all(table, { where = {}, order = [] } = {}) {
-    const conditions = Object.entries(where);
-    const matches = (record) => conditions.every(([name, value]) => (name === "zone" ? record.zone : record.columns[name] ?? null) === value);
-    const found = [...this.draft.records(this.schema.table(table).name)].filter(matches);
+    const conditions = Object.entries(where).map(([name, value]) => this.condition(table, name, value));
+    for (const name of order) this.checkName(table, name);
+    const found = [...this.draft.records(this.schema.table(table).name)].filter((record) => conditions.every((isMet) => isMet(record)));
     found.sort((left, right) => {
       for (const name of order) {
-        const order = compare(left.columns[name] ?? null, right.columns[name] ?? null);
+        const order = compare(valueOf(left, name), valueOf(right, name));
         if (order !== 0) return order;
       }
       return compareBytes(left.id, right.id);
     });
     return found.map((record) => this.shown(table, record));
+  }
+
+  checkName(table, name) {
+    if (!ownNames.has(name) && !this.schema.table(table).columns.has(name)) throw new TypeError(`The table ${table} has no column ${name}.`);
+  }
+
+  /** Whether a record has a value of an app; undefined is none. */
+  condition(table, name, value) {
+    this.checkName(table, name);
+    const column = this.schema.table(table).columns.get(name);
+    if (!column || value === undefined) return (record) => valueOf(record, name) === value;
+    if (column.type === "json") return (record) => fromApp(column, value, valueOf(record, name)) === valueOf(record, name);
+    const kept = fromApp(column, value);
+    return (record) => valueOf(record, name) === kept;
   }
 
   /** The records of an ordered list. @param parent the record that they refer to, or null. */

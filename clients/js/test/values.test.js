@@ -12,6 +12,7 @@ const form = {
     lists: {
       zone: "root", columns: {
         title: { type: "text" }, big: { type: "integer", merge: "ask" }, doc: { type: "json", merge: "ask" }, constructor: { type: "text", merge: "text" },
+        at: { type: "timestamp" },
       },
     },
     items: {
@@ -126,4 +127,21 @@ test("a column may have a name that every object of JavaScript has (I7)", async 
   await expectAgreement(phone, laptop);
   assert.deepEqual([phone.store.get("items", second).constructor, phone.store.get("items", second).code], [null, "c"]);
   assert.deepEqual([...phone.store.quarantined(), ...laptop.store.quarantined()].map(({ problem }) => problem.code), []);
+});
+
+test("records are found by the values that an app writes, and not by names that the table does not have", async (t) => {
+  const { phone: { store } } = await start(t);
+  const at = new Date(0);
+  const id = await store.write((db) => db.insert("lists", { title: "b", big: 5n, doc: { n: [1] }, at }));
+  await store.write((db) => db.insert("lists", { title: "a", big: long }));
+  const found = (where) => store.all("lists", { where }).map(({ title }) => title);
+  for (const where of [{ big: 5 }, { big: 5n }, { at }, { at: at.toISOString() }, { doc: { n: [1] } }, { id }, { zone: id }, { title: "b", rev: 0 }]) {
+    assert.deepEqual(found(where), ["b"]);
+  }
+  assert.deepEqual([found({ at: null }), found({ big: long }), found({ big: "5" }), found({ at: undefined })], [["a"], ["a"], [], []]);
+  for (const options of [{ where: { typo: null } }, { order: ["typo"] }, { where: { toString: null } }]) {
+    assert.throws(() => store.all("lists", options), TypeError);
+  }
+  assert.deepEqual(store.all("lists", { order: ["title"] }).map(({ title }) => title), ["a", "b"]);
+  assert.deepEqual(store.all("lists", { order: ["rev", "id"] })[0].id, id);
 });
