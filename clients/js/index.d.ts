@@ -76,6 +76,8 @@ export type Change = [store: string, key: string, entry: unknown];
 
 /** Where a store keeps its entries. */
 export interface Storage {
+  /** Set by the store. Called when the entries are no longer this storage's: the store then does nothing more. */
+  onClosed?: (error: StoreError) => void;
   open(): Promise<void>;
   close(): Promise<void>;
   load(): Promise<{ version: number; entries: Change[] }>;
@@ -97,7 +99,7 @@ export class MemoryStorage implements Storage {
 /** Keeps entries in IndexedDB, with `durability: "strict"`. */
 export class IndexedDBStorage implements Storage {
   constructor(name: string, factory?: IDBFactory);
-  onReplaced: () => void;
+  onClosed: (error: StoreError) => void;
   open(): Promise<void>;
   close(): Promise<void>;
   load(): Promise<{ version: number; entries: Change[] }>;
@@ -127,8 +129,8 @@ export class Store {
   /** How many operations are not confirmed. */
   readonly waitingOperations: number;
   readonly undoable: { undo: boolean; redo: boolean };
-  /** Called after each commit: `"written"` by this store's app, `"committed"` by its engine, `"read"` of another tab's; `"replaced"` when a newer app has the storage. */
-  readonly observers: Set<(kind: "written" | "committed" | "read" | "replaced") => void>;
+  /** Called after each commit: `"written"` by this store's app, `"committed"` by its engine, `"read"` of another tab's; `"ended"` when the store does nothing more. */
+  readonly observers: Set<(kind: "written" | "committed" | "read" | "ended") => void>;
   close(): Promise<void>;
   reader(): Reader;
   get(table: string, id: string): Row | undefined;
@@ -225,7 +227,7 @@ export class WriteError extends Error {
   readonly code: string;
 }
 
-/** Another version of the app has opened the database (`database-is-newer`): load the page again. */
+/** Another version of the app has opened the database (`database-is-newer`), or the browser has closed it (`database-closed`): load the page again. */
 export class StoreError extends Error {
   readonly code: string;
 }

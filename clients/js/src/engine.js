@@ -9,7 +9,6 @@ import { isCurrent, prepareRequest, quarantineOldest } from "./requests.js";
 import { adopt, otherUser } from "./sessions.js";
 import { checkSession } from "./shapes.js";
 import { listen, tell } from "./store.js";
-import { replacedReason } from "./store-error.js";
 import { SyncMachine } from "./sync-machine.js";
 import { Transaction } from "./transaction.js";
 
@@ -52,7 +51,7 @@ export class SyncEngine {
     /** `{state: "signedOut" | "idle" | "syncing" | "offline", reason?}` */
     this.status = { state: store.account.isSignedIn ? "idle" : "signedOut" };
     this.observer = (kind) => this.observe(kind);
-    store.observers.add((kind) => { if (kind === "replaced") this.end(); });
+    store.observers.add((kind) => { if (kind === "ended") this.end(); });
     this.stream = null;
   }
 
@@ -76,10 +75,10 @@ export class SyncEngine {
     this.finish({ kind: "later", reason: "The engine was stopped." });
   }
 
-  /** Another version of the app has the storage: it syncs. */
+  /** The store does nothing more. */
   end() {
     this.stop();
-    this.publish({ state: "offline", reason: replacedReason });
+    this.publish({ state: "offline", reason: this.store.ended.message });
   }
 
   /**

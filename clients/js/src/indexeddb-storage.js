@@ -1,6 +1,8 @@
 // A storage in the browser's IndexedDB. Each commit is one transaction with `durability: "strict"`: what a write returned for survives the
 // end of the browser.
 
+import { closed, replaced } from "./store-error.js";
+
 /** Clients that know an earlier one cannot read what this one writes: their tabs lose the database. 2: the steps of an edited record are entries of their own. */
 const formVersion = 2;
 const logLength = 100;
@@ -27,8 +29,8 @@ export class IndexedDBStorage {
     this.name = name;
     this.factory = factory;
     this.database = null;
-    /** Called when another tab has to change the form of the database: this one is of an older version of the app. */
-    this.onReplaced = () => {};
+    /** Called with a StoreError when the database is no longer this tab's. */
+    this.onClosed = () => {};
   }
 
   async open() {
@@ -37,10 +39,12 @@ export class IndexedDBStorage {
       if (oldVersion === 0) for (const store of ["entries", "log", "meta"]) request.result.createObjectStore(store);
     };
     this.database = await done(request);
-    this.database.onversionchange = () => {
+    // A tab of a later client changes the form of the database, or the database is deleted.
+    this.database.onversionchange = ({ newVersion }) => {
       this.database.close();
-      this.onReplaced();
+      this.onClosed(newVersion === null ? closed() : replaced());
     };
+    this.database.onclose = () => this.onClosed(closed());
   }
 
   async close() {

@@ -1,15 +1,22 @@
 // What keeps a store from reading or writing its storage.
 
-/** Why a store does nothing more. */
-export const replacedReason = "Another version of this app has opened the database. Load the page again.";
-
-/** The storage can't be used by this version of the app. */
+/** The storage can't be used by this version of the app, or is gone. */
 export class StoreError extends Error {
   name = "StoreError";
 
-  /** @param code `database-is-newer` */
+  /** @param code `database-is-newer` or `database-closed` */
   constructor(code, message) {
     super(message);
     this.code = code;
   }
+}
+
+/** Another version of the app has taken the storage over. */
+export function replaced() {
+  return new StoreError("database-is-newer", "Another version of this app has opened the database. Load the page again.");
+}
+
+/** The browser has taken the storage away. */
+export function closed() {
+  return new StoreError("database-closed", "The browser has closed the database, perhaps because the data of this site was deleted. Load the page again.");
 }

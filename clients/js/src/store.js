@@ -6,7 +6,7 @@ import { Reader } from "./reading.js";
 import { Schema } from "./schema.js";
 import { changeSchema } from "./schema-change.js";
 import { Draft, newDevice, State } from "./state.js";
-import { replacedReason, StoreError } from "./store-error.js";
+import { replaced, StoreError } from "./store-error.js";
 import { Transaction } from "./transaction.js";
 import { canUndo, forgetRedo, remember, reverse } from "./undo.js";
 import { loseZone } from "./applying.js";
@@ -57,12 +57,13 @@ export class Store {
     this.listeners = new Set();
     /**
      * Called with `"written"` when a transaction of an app is in the storage, with `"committed"` after any other commit, with `"read"` for one of
-     * another tab, and with `"replaced"` when a tab of another version of the app has taken the storage over.
+     * another tab, and with `"ended"` when the store does nothing more.
      */
     this.observers = new Set();
     this.isSettled = false;
-    /** Whether another version of the app has the storage: this store shows what it had, and does nothing more. */
-    this.isReplaced = false;
+    /** Why this store shows what it had, and does nothing more: a StoreError; null while it goes on. */
+    this.ended = null;
+    storage.onClosed = (error) => this.end(error);
   }
 
   /**
@@ -114,9 +115,14 @@ export class Store {
 
   /** Ends when another version of the app has taken the storage over, whose tables this one does not know. */
   checkSchema(device) {
-    if (!this.isSettled || this.isReplaced || !device || device.ownSchema === this.schema.fingerprint) return;
-    this.isReplaced = true;
-    this.notify([], "replaced");
+    if (this.isSettled && device && device.ownSchema !== this.schema.fingerprint) this.end(replaced());
+  }
+
+  /** The storage is another's, or is gone. */
+  end(error) {
+    if (this.ended) return;
+    this.ended = error;
+    this.notify([], "ended");
   }
 
   // Reading.
@@ -277,7 +283,7 @@ export class Store {
 
   async attempt(body, kind) {
     for (;;) {
-      if (this.isReplaced) throw new StoreError("database-is-newer", replacedReason);
+      if (this.ended) throw this.ended;
       const draft = new Draft(this.state);
       const result = body(draft);
       const changes = draft.changes();
@@ -299,12 +305,12 @@ export class Store {
   }
 
   async readChanges() {
-    if (this.isReplaced) return;
+    if (this.ended) return;
     const behind = await this.storage.changesSince(this.state.version);
     if (behind?.version === this.state.version) return;
     const { version, changes, entries } = behind ?? await this.storage.load();
     this.checkSchema((changes ?? entries).find(([store, key]) => store === "local" && key === "device")?.[2]);
-    if (this.isReplaced) return;
+    if (this.ended) return;
     if (!behind) this.state = new State();
     this.state.apply(changes ?? entries, version);
     this.notify(changes ?? null, "read");

@@ -25,8 +25,8 @@ export class Tabs {
   start() {
     this.channel.onmessage = ({ data }) => this.receive(data);
     this.store.observers.add((kind) => {
-      // A tab of another version of the app is to lead.
-      if (kind === "replaced") this.stop();
+      // Another tab is to lead.
+      if (kind === "ended") this.stop();
       else if (kind !== "read") this.post({ type: "committed" });
     });
     this.engine.onStatus((status) => { if (this.isLeader) this.post({ type: "status", status }); });
@@ -53,7 +53,7 @@ export class Tabs {
     this.isLeader = true;
     // A tab that can't read leads all the same: its engine tries again.
     await this.store.catchUp().catch(() => {});
-    if (this.isStopped || this.store.isReplaced) return undefined;
+    if (this.isStopped || this.store.ended) return undefined;
     this.engine.start();
     // Who waited for the leader before waits for this tab now.
     for (const [request, waiter] of this.waiting) {
@@ -76,7 +76,7 @@ export class Tabs {
   }
 
   post(message) {
-    if (!this.isStopped && !this.store.isReplaced) this.channel.postMessage(message);
+    if (!this.isStopped && !this.store.ended) this.channel.postMessage(message);
   }
 
   receive(message) {

@@ -28,6 +28,14 @@ async function signUp(tab) {
   }, "ada", password);
 }
 
+async function signIn(tab) {
+  await tab.until(isOpen);
+  await tab.run(async (name, password) => {
+    await opened.engine.signIn(name, password);
+    await opened.tabs.sync();
+  }, "ada", password);
+}
+
 const insertList = async (title) => opened.store.write((db) => db.insert("lists", { title }));
 const lists = () => opened.store.all("lists", { order: ["title"] }).map(({ title }) => title);
 
@@ -229,4 +237,46 @@ test("a write with a value that the database can't keep leaves nothing of it the
   await tab.load(`${server.address}/`);
   await tab.until(isOpen);
   assert.deepEqual(await tab.run(lists), ["Groceries"]);
+});
+
+test("a page whose database is deleted says so, and starts again when it is loaded", async (t) => {
+  const { server, browser } = await start(t);
+  const tab = await browser.open(`${server.address}/?bearer`);
+  await signUp(tab);
+  await tab.run(insertList, "Groceries");
+  await tab.run(() => opened.tabs.sync());
+  await tab.send("Storage.clearDataForOrigin", { origin: server.address, storageTypes: "indexeddb" });
+  await tab.until(() => opened.engine.status.state === "offline");
+  assert.match(await tab.run(() => opened.engine.status.reason), /The browser has closed the database.* Load the page again/);
+  const codes = await tab.run(() => Promise.all([
+    opened.store.write((db) => db.insert("lists", { title: "Late" })), opened.engine.signIn("ada", "x"),
+  ].map((end) => end.then(() => "done", ({ code }) => code))));
+  assert.deepEqual(codes, ["database-closed", "database-closed"]);
+  assert.deepEqual(await tab.run(lists), ["Groceries"]);
+  await tab.load(`${server.address}/?bearer`);
+  await signIn(tab);
+  assert.deepEqual(await tab.run(lists), ["Groceries"]);
+});
+
+test("a tab of an earlier client loses the database to one of this, which reads what it stored (I3)", async (t) => {
+  const { server, browser } = await start(t);
+  const first = await browser.open(`${server.address}/client/index.js`);
+  await first.run(() => new Promise((resolve) => {
+    const request = indexedDB.open("test", 1);
+    request.onupgradeneeded = () => { for (const store of ["entries", "log", "meta"]) request.result.createObjectStore(store); };
+    request.onsuccess = () => {
+      const database = request.result;
+      database.onversionchange = () => database.close();
+      const record = { id: "a", zone: "a", rev: 0, columns: { title: "Groceries" } };
+      const transaction = database.transaction("entries", "readwrite");
+      transaction.objectStore("entries").put(["records/lists", "a", record], ["records/lists", "a"]);
+      transaction.oncomplete = resolve;
+    };
+  }));
+  const second = await browser.open(`${server.address}/`);
+  await second.until(isOpen);
+  assert.deepEqual(await second.run(lists), ["Groceries"]);
+  // A later one takes it in the same way.
+  await first.run(() => new Promise((resolve) => { indexedDB.open("test", 99).onsuccess = resolve; }));
+  await second.until(() => opened.store.ended?.code === "database-is-newer");
 });

@@ -110,7 +110,7 @@ test("an answer that comes after a newer app has opened the storage is not appli
   };
   await assert.rejects(old.sync(), { code: "offline" });
   await old.store.catchUp();
-  assert.equal(old.store.isReplaced, true);
+  assert.equal(old.store.ended.code, "database-is-newer");
   await assert.rejects(old.engine.signIn("ada", password), { code: "database-is-newer" });
   await expectAgreement(tab, laptop);
   assert.equal(tab.item("Milk").colour, "white");
