@@ -210,7 +210,7 @@ export class Tabs {
   readonly isLeader: boolean;
   start(): void;
   stop(): void;
-  /** Syncs, in this tab or in the one that leads. */
+  /** Syncs, in this tab or in the one that leads. Rejects with a SyncError when that is not possible now, or the tab that leads is suspended. */
   sync(): Promise<void>;
 }
 

@@ -2,6 +2,10 @@
 
 import { SyncError } from "./engine.js";
 
+/** How long the tab that leads may take to give a sign of life. */
+const silenceLimit = 10_000;
+const silence = "The tab that syncs gives no answer: it may be suspended. Show it or close it.";
+
 /** Binds a store and its engine to the other tabs of this origin that have the same store open. */
 export class Tabs {
   /**
@@ -16,6 +20,7 @@ export class Tabs {
     this.channel = new browser.BroadcastChannel(this.name);
     this.isLeader = false;
     this.isStopped = false;
+    this.timer = null;
     this.waiting = new Map();
     this.nextRequest = 1;
     this.id = crypto.randomUUID();
@@ -28,29 +33,52 @@ export class Tabs {
       // Another tab is to lead.
       if (kind === "ended") this.stop();
       else if (kind !== "read") this.post({ type: "committed" });
+      if (kind === "written") this.expectAnswer();
     });
     this.engine.onStatus((status) => { if (this.isLeader) this.post({ type: "status", status }); });
     this.controller = new AbortController();
     this.locks.request(this.name, { signal: this.controller.signal }, () => this.lead()).catch((error) => {
       if (error.name !== "AbortError") throw error;
     });
-    this.post({ type: "hello" });
+    this.expectAnswer();
   }
 
   /** Ends: another tab may lead. */
   stop() {
     if (this.isStopped) return;
     this.isStopped = true;
+    this.engine.timers.clearTimeout(this.timer);
     this.controller.abort();
     this.release?.();
     this.channel.close();
     this.engine.stop();
-    for (const { reject } of this.waiting.values()) reject(new SyncError("offline", "This tab no longer syncs."));
+    this.rejectWaiting("This tab no longer syncs.");
+  }
+
+  rejectWaiting(reason) {
+    for (const { reject } of this.waiting.values()) reject(new SyncError("offline", reason));
     this.waiting.clear();
+  }
+
+  /** Asks the tab that leads for its status. While that says nothing, edits wait and nothing is received. */
+  expectAnswer() {
+    if (this.isLeader || this.isStopped || this.timer !== null) return;
+    this.timer = this.engine.timers.setTimeout(() => {
+      this.timer = null;
+      this.engine.publish({ state: "offline", reason: silence });
+      this.rejectWaiting(silence);
+    }, silenceLimit);
+    this.post({ type: "hello" });
+  }
+
+  noteAnswer() {
+    this.engine.timers.clearTimeout(this.timer);
+    this.timer = null;
   }
 
   async lead() {
     this.isLeader = true;
+    this.noteAnswer();
     // A tab that can't read leads all the same: its engine tries again.
     await this.store.catchUp().catch(() => {});
     if (this.isStopped || this.store.ended) return undefined;
@@ -72,6 +100,7 @@ export class Tabs {
       this.nextRequest += 1;
       this.waiting.set(request, { resolve, reject });
       this.post({ type: "sync", request });
+      this.expectAnswer();
     });
   }
 
@@ -85,6 +114,7 @@ export class Tabs {
         this.store.catchUp();
         break;
       case "status":
+        this.noteAnswer();
         if (!this.isLeader) this.engine.publish(message.status);
         break;
       case "hello":
@@ -93,6 +123,7 @@ export class Tabs {
         if (this.isLeader) this.post({ type: "status", status: this.engine.status });
         break;
       case "leads":
+        this.noteAnswer();
         // The tab that led before has ended with its requests.
         for (const request of this.waiting.keys()) this.post({ type: "sync", request });
         break;

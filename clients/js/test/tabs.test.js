@@ -197,3 +197,31 @@ test("a sign-out that removes the data keeps what another tab writes meanwhile (
   assert.equal(laptop.store.get("lists", list).title, "Food");
   assert.deepEqual(first.storage.entries.size, 1);
 });
+
+test("beside a suspended tab that leads, a sync ends and the status says why, until it goes on (I3)", async (t) => {
+  const server = await Server.start(t);
+  const [storage, locks, name] = [new MemoryStorage(), new Locks(), t.name];
+  const first = await openTab(t, { server, storage, name }, locks);
+  await first.engine.signUp("ada", password);
+  await first.tabs.sync();
+  const second = await openTab(t, { server, storage, name }, locks);
+  await until(() => second.tabs.timer === null);
+  const { channel } = first.tabs;
+  const receive = channel.onmessage;
+  const missed = [];
+  channel.onmessage = (message) => missed.push(message);
+  // The time of the test.
+  const timers = [];
+  second.engine.timers = { setTimeout: (body, after) => timers.push({ body, after }), clearTimeout: () => {} };
+  await second.makeList("Groceries");
+  const end = second.tabs.sync();
+  assert.deepEqual(timers.map(({ after }) => after), [10_000]);
+  timers[0].body();
+  await assert.rejects(end, { name: "SyncError", code: "offline", message: /suspended/ });
+  assert.match(second.engine.status.reason, /suspended/);
+
+  channel.onmessage = receive;
+  for (const message of missed) receive(message);
+  await second.tabs.sync();
+  assert.deepEqual([second.engine.status.state, second.store.waitingOperations], ["idle", 0]);
+});
