@@ -37,6 +37,10 @@ class Applying {
     this.applied = { hasMore: false, quarantined: 0, changes: 0, remaining: 0, wait: null };
     /** Tombstones, which are applied when all records have come: a record may have moved to another zone of this answer. */
     this.deleted = [];
+    /** By table and id, the latest rev of the tombstones that the server told. */
+    this.tombstones = new Map();
+    /** The roles in the zones of which a restored server has brought its copy. */
+    this.restored = new Map();
   }
 
   run() {
@@ -51,6 +55,7 @@ class Applying {
     zones.noteSent(request.acks);
     for (const part of answer.zones) this.applyPart(part);
     this.removeDeleted();
+    this.noteDeletions();
     this.histories.settleZones();
     for (const zone of answer.lost) this.lose(zone);
     awaitMissing(draft, zones, created);
@@ -128,16 +133,12 @@ class Applying {
     }
     const isCopy = known.resync !== null || known.token === "";
     const session = {
-      zone: part.zone, seen: isCopy ? new Set() : null, isRestored: known.resync === "restored", roles: [part.role, known.role], revs: new Map(),
+      zone: part.zone, seen: isCopy ? new Set() : null, isRestored: known.resync === "restored", role: greatestRole([part.role, known.role]),
     };
     for (const page of pages) this.applyChanges(page.changes, session);
     this.applyChanges(part.changes, session);
     if (isCopy) this.removeUnseen(session);
-    if (session.isRestored) {
-      const isKnown = ({ table, id, rev }) => this.deleted.some((deleted) => deleted.table === table && deleted.id === id && deleted.rev >= rev && deleted.rev < Infinity)
-        || (session.revs.get(`${table}/${id}`) ?? 0) > rev;
-      this.recovery.noteDeletions(part.zone, greatestRole(session.roles), isKnown);
-    }
+    if (session.isRestored) this.restored.set(part.zone, session.role);
     this.zones.dropPages(part.zone);
     this.zones.put(part.zone, { ...known, role: part.role, token: part.to, ack: part.to, sent: false, resync: null });
   }
@@ -146,9 +147,15 @@ class Applying {
     for (const change of changes) {
       const table = tableOf(this.schema, change.table, this.answer.renamed);
       if (!table) continue;
-      if (change.deleted) this.deleted.push({ table: table.name, id: change.id, zone: session.zone, rev: change.rev });
+      if (change.deleted) this.noteTombstone(table, change, session);
       else this.applyRecord(table, change, session);
     }
+  }
+
+  noteTombstone(table, { id, rev }, session) {
+    const key = `${table.name}/${id}`;
+    this.deleted.push({ table: table.name, id, zone: session.zone, rev });
+    this.tombstones.set(key, Math.max(rev, this.tombstones.get(key) ?? 0));
   }
 
   /** The columns of a change in the kept form; null where it has none, or is of a table that is unknown here. */
@@ -159,7 +166,6 @@ class Applying {
 
   applyRecord(table, change, session) {
     session.seen?.add(`${table.name}/${change.id}`);
-    if (session.isRestored) session.revs.set(`${table.name}/${change.id}`, change.rev);
     const here = this.draft.serverRecord(table.name, change.id);
     // A page that waited is older than what another zone has brought since.
     if (here && here.zone !== session.zone && here.rev > change.rev && !this.zones.get(here.zone)?.resync) return;
@@ -173,20 +179,32 @@ class Applying {
 
   /** Removes what tombstones name: a copy that is in another zone by now, or is a later life of the record, stays. */
   removeDeleted() {
-    const told = this.deleted.filter(({ rev }) => rev < Infinity);
-    if (told.length > 0) this.recovery.remember(told, this.now);
     for (const { table, id, zone, rev } of this.deleted) {
       const server = this.draft.serverRecord(table, id);
       if (!server || !(isIn(server, zone) || server.rev === 0) || server.rev > rev) continue;
       this.histories.rebase(table, id, null);
     }
+    // A move leaves a tombstone with the rev that the record has in its other zone.
+    const ended = this.deleted.filter((deleted) => deleted.rev < Infinity && !this.lives(deleted));
+    if (ended.length > 0) this.recovery.remember(ended, this.now);
+  }
+
+  /** Whether a record is here since its tombstone, or with it in another zone. */
+  lives({ table, id, rev }) {
+    return this.draft.serverRecord(table, id)?.rev >= rev;
+  }
+
+  /** Notes the deletions that a restored server does not know, when all that it has is here. */
+  noteDeletions() {
+    const isKnown = (deleted) => this.lives(deleted) || this.tombstones.get(`${deleted.table}/${deleted.id}`) >= deleted.rev;
+    if (this.restored.size > 0) this.recovery.noteDeletions(this.restored, isKnown);
   }
 
   /** After a zone came from its beginning: notes for removal the server's records that did not come. */
   removeUnseen(session) {
     const notes = (table, record) => {
       if (!record || !isIn(record, session.zone) || session.seen.has(`${table.name}/${record.id}`)) return;
-      if (session.isRestored && record.rev > 0 && !this.isDeletedHere(table.name, record.id)) this.noteLost(table, record, session);
+      if (session.isRestored && record.rev > 0 && !this.isDeletedHere(table.name, record)) this.noteLost(table, record, session);
       this.deleted.push({ table: table.name, id: record.id, zone: session.zone, rev: Infinity });
     };
     for (const table of this.schema.tables.values()) {
@@ -198,13 +216,14 @@ class Applying {
     }
   }
 
-  isDeletedHere(table, id) {
-    return this.deleted.some((deleted) => deleted.table === table && deleted.id === id);
+  isDeletedHere(table, { id, rev }) {
+    return this.deleted.some((deleted) => deleted.table === table && deleted.id === id && deleted.rev >= rev);
   }
 
   /** A restored server has less than this device of a record. */
-  noteLost(table, { id, zone, rev, columns }, { roles }) {
-    this.recovery.note(table, { id, zone, rev, columns }, greatestRole(roles));
+  noteLost(table, { id, zone, rev, columns }, { role }) {
+    this.recovery.forget(table.name, id, rev);
+    this.recovery.note(table, { id, zone, rev, columns }, role);
   }
 
   keepProofs() {

@@ -46,17 +46,17 @@ export class Recovery {
     });
   }
 
-  /** The record lives again: its deletion is of the past. */
+  /** The record lives, in another zone or again: its deletion is of the past. */
   forget(table, id, rev) {
     const entry = this.draft.get("deleted", `${table}/${id}`);
-    if (entry && entry.rev < rev) this.draft.delete("deleted", `${table}/${id}`);
+    if (entry && entry.rev <= rev) this.draft.delete("deleted", `${table}/${id}`);
   }
 
-  /** Notes the deletions in a zone that a restored server does not know. @param isKnown of `{table, id, rev}` */
-  noteDeletions(zone, role, isKnown) {
+  /** Notes the deletions that a restored server does not know. @param roles by restored zone. @param isKnown of `{table, id, rev}` */
+  noteDeletions(roles, isKnown) {
     for (const [, { at: _, ...entry }] of [...this.draft.entries("deleted")]) {
       const table = this.schema.tables.get(entry.table);
-      if (table && entry.zone === zone && !isKnown(entry)) this.note(table, { ...entry, deleted: true }, role);
+      if (table && roles.has(entry.zone) && !isKnown(entry)) this.note(table, { ...entry, deleted: true }, roles.get(entry.zone));
     }
   }
 
