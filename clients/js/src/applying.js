@@ -172,7 +172,8 @@ class Applying {
     if (!session.isRestored) this.recovery.forget(table.name, change.id, change.rev);
     const columns = this.columns(change);
     const record = { id: change.id, zone: session.zone, rev: change.rev, columns };
-    if (session.isRestored && here && here.zone === session.zone && here.rev > change.rev) this.noteLost(table, here, session);
+    // Both histories may have the rev; which edits the server has had is for it to tell.
+    if (session.isRestored && here?.zone === session.zone && (here.rev > change.rev || differ(here, record))) this.noteLost(table, here, session);
     if (this.draft.dirty(table.name, change.id)) this.histories.rebase(table.name, change.id, record);
     else this.draft.putRecord(table.name, record);
   }
@@ -204,7 +205,7 @@ class Applying {
   removeUnseen(session) {
     const notes = (table, record) => {
       if (!record || !isIn(record, session.zone) || session.seen.has(`${table.name}/${record.id}`)) return;
-      if (session.isRestored && record.rev > 0 && !this.isDeletedHere(table.name, record)) this.noteLost(table, record, session);
+      if (session.isRestored && !this.isDeletedHere(table.name, record)) this.noteLost(table, record, session);
       this.deleted.push({ table: table.name, id: record.id, zone: session.zone, rev: Infinity });
     };
     for (const table of this.schema.tables.values()) {
@@ -220,8 +221,9 @@ class Applying {
     return this.deleted.some((deleted) => deleted.table === table && deleted.id === id && deleted.rev >= rev);
   }
 
-  /** A restored server has less than this device of a record. */
+  /** A restored server has less than this device of a record that it has confirmed. */
   noteLost(table, { id, zone, rev, columns }, { role }) {
+    if (rev === 0) return;
     this.recovery.forget(table.name, id, rev);
     this.recovery.note(table, { id, zone, rev, columns }, role);
   }
@@ -272,6 +274,11 @@ class Applying {
 /** The restored server may know the user in a lower role. */
 function greatestRole(roles) {
   return ["owner", "editor", "viewer"].find((role) => roles.includes(role)) ?? "viewer";
+}
+
+/** Whether two copies of a record have other values. */
+function differ(here, there) {
+  return Object.entries(there.columns).some(([name, value]) => (here.columns[name] ?? null) !== value);
 }
 
 /** Whether a copy is in a zone, as far as is known. */

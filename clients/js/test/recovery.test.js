@@ -96,3 +96,23 @@ for (const isLate of [false, true]) {
     assert.deepEqual(log.map(({ loser_value: loser }) => loser), ["note 1"]);
   });
 }
+
+for (const more of [0, 1]) {
+  test(`an edit that a restored server has lost is kept, when the record has ${more ? "a later rev" : "the same rev"} there by an edit of another column (I2, I3)`, async (t) => {
+    const { phone, laptop, restore, fresh, tent } = await open(t);
+    await phone.write((db) => db.update("items", tent, { note: "Two poles" }));
+    await phone.sync();
+    await restore();
+    await laptop.sync();
+    for (let count = 0; count <= more; count++) {
+      await laptop.write((db) => db.update("items", tent, { title: `Tent ${count}` }));
+      await laptop.sync();
+    }
+    await phone.sync();
+    await expectAgreement(phone, laptop, await fresh());
+    const { title, note } = laptop.store.get("items", tent);
+    const logged = laptop.store.all("conflicts", { where: { record_id: tent } }).map(({ policy, loser_value: loser }) => [policy, loser]);
+    assert.equal(title, `Tent ${more}`);
+    assert.ok(note === "Two poles" || logged.some(([policy, loser]) => policy === "restore" && loser === "Two poles"), JSON.stringify([note, logged]));
+  });
+}
