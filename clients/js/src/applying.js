@@ -61,7 +61,6 @@ class Applying {
     awaitMissing(draft, zones, created);
     this.keepProofs();
     this.histories.settle();
-    this.histories.removeOrphans();
     this.advance();
     if (!answer.resend) zones.noteResets(new Set(answer.zones.filter((part) => part.reset).map((part) => part.zone)));
     this.applied.hasMore = this.applied.hasMore || answer.resend || this.isMoreToExchange();

@@ -1,6 +1,6 @@
 // The unconfirmed edits of a record, as steps from the server's record to the one that the device shows. Pure. docs/PROTOCOL.md, section 6.4.
 //
-// A step is `{set, kind, …}`; `set` is the key of its change set.
+// A step is `{set, kind, …}`; `set` is the key of its change set, or null where the record's parent is not here.
 //
 // | kind | members | what it does |
 // | --- | --- | --- |
@@ -166,14 +166,19 @@ export class Histories {
 
   // References. docs/PROTOCOL.md, section 6.3, step 6.
 
-  /** Hides what is below records that are deleted here, and settles edits that refer to records that are gone. */
+  /**
+   * Hides what is below records that are deleted here, settles edits that refer to records that are gone, and hides copies of the server's records
+   * whose parent is not here.
+   */
   settle() {
+    this.showOrphans();
     for (let again = true; again;) {
       again = false;
       const children = this.childrenOfDeleted();
       for (const [link, child, set] of children) again = this.hide(link, child, set) || again;
       for (const dirty of [...this.dirty()]) again = this.settleOrphan(dirty) || again;
     }
+    this.hideOrphans();
   }
 
   /** The records that are here, and refer to one that is deleted here. */
@@ -228,33 +233,29 @@ export class Histories {
     return false;
   }
 
-  removeOrphan({ table, column, required }, record) {
-    const steps = this.draft.dirty(table, record.id)?.steps;
-    const without = { [column]: null };
-    // An edit that waits keeps its record from being shown, until the server has decided it.
-    if (steps?.length > 0) {
-      const { set } = steps[steps.length - 1];
-      this.add(table, record.id, required ? { set, kind: "hidden" } : { set, kind: "detached", columns: without });
-    } else {
-      this.rebase(table, record.id, required ? null : { ...record, columns: { ...record.columns, ...without } });
-    }
-  }
-
   /**
-   * Removes copies of the server's records whose parent is not here: the server has removed or moved them too, and says so in a part that is
-   * still to come.
+   * Hides records whose parent is not here, or the reference where it may be empty: the server has removed or moved them too, and says so in a part
+   * that is still to come. If it has not, the parent comes. The step is of no change set: the copy below it is the server's, and stays so.
    */
-  removeOrphans() {
+  hideOrphans() {
     for (let again = true; again;) {
       again = false;
-      for (const link of this.schema.links.filter((link) => link.isInZone)) {
-        for (const record of [...this.draft.records(link.table)]) {
-          const target = record.columns[link.column] ?? null;
-          if (target === null || this.draft.record(link.target, target)) continue;
-          this.removeOrphan(link, record);
+      for (const { table, column, target, required } of this.schema.links.filter((link) => link.isInZone)) {
+        for (const { id, columns } of [...this.draft.records(table)]) {
+          const parent = columns[column] ?? null;
+          if (parent === null || this.draft.record(target, parent)) continue;
+          this.add(table, id, required ? { set: null, kind: "hidden" } : { set: null, kind: "detached", columns: { [column]: null } });
           again = true;
         }
       }
+    }
+  }
+
+  /** Whether they are still orphans is looked at again. */
+  showOrphans() {
+    for (const dirty of [...this.dirty()]) {
+      const steps = dirty.steps.filter(({ set }) => set !== null);
+      if (steps.length < dirty.steps.length) this.keep({ ...dirty, steps });
     }
   }
 }

@@ -99,7 +99,6 @@ export function quarantineOldest(draft, schema, request, problem, now) {
   new Quarantine(draft, schema).add(oldest.body, 0, problem, now);
   draft.delete("outbox", numberKey(oldest.key));
   histories.settle();
-  histories.removeOrphans();
   // The server never processed the number: what follows takes its place.
   renumber(draft, oldest.first, oldest.before);
   return true;

@@ -69,7 +69,6 @@ function leaveOut(draft, schema, applied, confirmed, now) {
   for (const set of [...gone, ...uncertain]) draft.delete("outbox", numberKey(set.key));
   awaitMissing(draft, zones, created);
   histories.settle();
-  histories.removeOrphans();
 }
 
 /**

@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { MemoryStorage, Store } from "../index.js";
+import { Histories } from "../src/history.js";
 import { Device, expectAgreement } from "./devices.js";
 import { folder, run, Server } from "./server.js";
 
@@ -21,28 +23,25 @@ const form = {
   },
 };
 
-/** The parts of an answer are in the order of their zones. */
-const zones = ["01900000-0000-7000-8000-000000000001", "01900000-0000-7000-8000-000000000002"];
-
-/** A server, a phone and a laptop of ada, and two lists; one has a tent and a peg. */
-async function open(t, { isLate = false } = {}) {
+/** A server, a phone, a laptop and a tablet of ada, and two lists; one has a tent and a peg. @param others how many items the other list has. */
+async function open(t, { others = 0 } = {}) {
   const schema = join(folder(t), "recovery.json");
   writeFileSync(schema, JSON.stringify(form));
   const server = await Server.start(t, { schema });
   const backup = join(folder(t), "backup");
   const phone = await Device.signUp("ada", { server, schema });
-  const laptop = await Device.signIn("ada", { server, schema });
-  const [here, there] = isLate ? [...zones].reverse() : zones;
-  const [tent, peg] = await laptop.write((db) => {
-    db.insert("lists", { id: here, title: "Here" });
-    db.insert("lists", { id: there, title: "There" });
-    return ["Tent", "Peg"].map((title) => db.insert("items", { list: here, title }));
+  const [laptop, tablet] = [await Device.signIn("ada", { server, schema }), await Device.signIn("ada", { server, schema })];
+  const [here, there, tent, peg] = await laptop.write((db) => {
+    const [here, there] = ["Here", "There"].map((title) => db.insert("lists", { title }));
+    for (let count = 0; count < others; count++) db.insert("items", { list: there, title: `Item ${count}` });
+    return [here, there, ...["Tent", "Peg"].map((title) => db.insert("items", { list: here, title }))];
   });
   await laptop.sync();
   await phone.sync();
+  await tablet.sync();
   run("backup", "--data", server.data, backup);
   return {
-    server, phone, laptop, here, there, tent, peg,
+    server, phone, laptop, tablet, here, there, tent, peg,
     /** A new device, which has what the server has. */
     fresh: async () => {
       const device = await Device.signIn("ada", { server, schema });
@@ -60,8 +59,8 @@ async function open(t, { isLate = false } = {}) {
 const move = (device, id, list) => device.write((db) => db.update("items", id, { list }));
 
 /** The phone has moved the tent, and the server has lost that; the laptop, which did not see it, goes on. */
-async function lostMove(t, { edits = 0, isLate, goOn }) {
-  const all = await open(t, { isLate });
+async function lostMove(t, { edits = 0, others, goOn }) {
+  const all = await open(t, { others });
   const { phone, laptop, there, tent } = all;
   await move(phone, tent, there);
   await phone.sync();
@@ -78,18 +77,19 @@ async function lostMove(t, { edits = 0, isLate, goOn }) {
   return all;
 }
 
-for (const isLate of [false, true]) {
-  const order = isLate ? "behind" : "before";
+for (const others of [0, 10]) {
+  // Smaller zones come first.
+  const order = others === 0 ? "behind" : "before";
 
   test(`a move that a restored server has lost deletes no record, when its zone comes ${order} the other one (I3, I8)`, async (t) => {
-    const { laptop, fresh, tent } = await lostMove(t, { isLate, goOn: (db, { there }) => db.delete("lists", there) });
+    const { laptop, fresh, tent } = await lostMove(t, { others, goOn: (db, { there }) => db.delete("lists", there) });
     await laptop.sync();
     assert.equal(laptop.store.get("items", tent)?.title, "Tent");
     assert.equal((await fresh()).store.get("items", tent)?.title, "Tent");
   });
 
   test(`what a restored server has lost of a record that was deleted since in its zone of before is logged, when that zone comes ${order} the other one (I3, I8)`, async (t) => {
-    const { phone, laptop, tent } = await lostMove(t, { edits: 2, isLate, goOn: (db, { tent }) => db.delete("items", tent) });
+    const { phone, laptop, tent } = await lostMove(t, { edits: 2, others, goOn: (db, { tent }) => db.delete("items", tent) });
     await expectAgreement(phone, laptop);
     assert.equal(phone.store.get("items", tent), undefined);
     const log = phone.store.all("conflicts", { where: { record_id: tent, column_name: "note" } });
@@ -116,3 +116,23 @@ for (const more of [0, 1]) {
     assert.ok(note === "Two poles" || logged.some(([policy, loser]) => policy === "restore" && loser === "Two poles"), JSON.stringify([note, logged]));
   });
 }
+
+test("a copy whose parent is not here is hidden, and is as the server has it when the parent comes (I7, I9)", async () => {
+  const store = await Store.open({ storage: new MemoryStorage(), schema: form });
+  const list = { id: "list", zone: "list", rev: 1, columns: { title: "Here" } };
+  const item = (id, rev, under) => ({ id, zone: "list", rev, columns: { list: "list", under, title: id, note: null } });
+  /** Takes records of the server, as an answer does. */
+  const take = (body) => store.transact((draft) => {
+    body(draft);
+    new Histories(draft, store.schema).settle();
+  });
+  await take((draft) => draft.putRecord("items", item("peg", 3, "tent")));
+  assert.deepEqual(store.all("items"), []);
+  await take((draft) => draft.putRecord("lists", list));
+  assert.equal(store.get("items", "peg").under, null);
+  // An edit of the meantime stays on top.
+  await store.write((db) => db.update("items", "peg", { note: "bent" }));
+  await take((draft) => draft.putRecord("items", item("tent", 1, null)));
+  const { under, note, rev } = store.get("items", "peg");
+  assert.deepEqual({ under, note, rev }, { under: "tent", note: "bent", rev: 3 });
+});
