@@ -39,6 +39,10 @@ class Applying {
     this.deleted = [];
     /** By table and id, the latest rev of the tombstones that the server told. */
     this.tombstones = new Map();
+    /** By table and id, records that did not come with the copies of their zones. */
+    this.unseen = new Set();
+    /** The zones of which this server does not have what this device has. */
+    this.ahead = new Set([...answer.zones.filter(({ restored }) => restored).map(({ zone }) => zone), ...answer.lost]);
     /** The roles in the zones of which a restored server has brought its copy. */
     this.restored = new Map();
   }
@@ -53,6 +57,7 @@ class Applying {
       this.applied.quarantined += this.recovery.settle(keys, answer.recovered.refused ?? [], this.now);
     }
     zones.noteSent(request.acks);
+    if (!answer.resend) draft.device = { ...draft.device, awaiting: answer.awaiting_recovery.map(({ zone }) => zone) };
     for (const part of answer.zones) this.applyPart(part);
     this.removeDeleted();
     this.noteDeletions();
@@ -166,8 +171,11 @@ class Applying {
   applyRecord(table, change, session) {
     session.seen?.add(`${table.name}/${change.id}`);
     const here = this.draft.serverRecord(table.name, change.id);
-    // A page that waited is older than what another zone has brought since.
-    if (here && here.zone !== session.zone && here.rev > change.rev && !this.zones.get(here.zone)?.resync) return;
+    if (here && this.isKept(table, here, change, session)) {
+      // A restored server may have lost the move, and may refuse it when it is recovered.
+      if (session.isRestored || this.isAhead(here.zone)) this.histories.keepCopy(table.name, { ...here, movedFrom: session.zone });
+      return;
+    }
     if (!session.isRestored) this.recovery.forget(table.name, change.id, change.rev);
     const columns = this.columns(change);
     const record = { id: change.id, zone: session.zone, rev: change.rev, columns };
@@ -177,12 +185,27 @@ class Applying {
     else this.draft.putRecord(table.name, record);
   }
 
+  /** Whether the copy here stays, as it is in another zone. */
+  isKept(table, here, change, session) {
+    if (here.zone === session.zone || this.unseen.has(`${table.name}/${here.id}`)) return false;
+    // What the server has lost of that zone shows when its copy comes.
+    if (this.isAhead(here.zone)) return true;
+    // A page that waited is older than what another zone has brought since.
+    return here.rev > change.rev && !this.zones.get(here.zone)?.resync;
+  }
+
+  isAhead(zone) {
+    return this.ahead.has(zone) || this.zones.isAhead(zone);
+  }
+
   /** Removes what tombstones name: a copy that is in another zone by now, or is a later life of the record, stays. */
   removeDeleted() {
     for (const { table, id, zone, rev } of this.deleted) {
       const server = this.draft.serverRecord(table, id);
       if (!server || !(isIn(server, zone) || server.rev === 0) || server.rev > rev) continue;
       this.histories.rebase(table, id, null);
+      // The tombstone of a move that was confirmed says nothing of the zone that it went to.
+      if (rev === Infinity || server.zone === zone) this.zones.askAgain(otherZone(server, zone));
     }
     // A move leaves a tombstone with the rev that the record has in its other zone.
     const ended = this.deleted.filter((deleted) => deleted.rev < Infinity && !this.lives(deleted));
@@ -203,8 +226,12 @@ class Applying {
   /** After a zone came from its beginning: notes for removal the server's records that did not come. */
   removeUnseen(session) {
     const notes = (table, record) => {
-      if (!record || !isIn(record, session.zone) || session.seen.has(`${table.name}/${record.id}`)) return;
-      if (session.isRestored && !this.isDeletedHere(table.name, record)) this.noteLost(table, record, session);
+      if (!record || !isIn(record, session.zone)) return;
+      const key = `${table.name}/${record.id}`;
+      if (session.seen.has(key) || (record.zone !== session.zone && this.isAhead(record.zone))) return;
+      const isDeleted = this.tombstones.get(key) >= record.rev;
+      if (session.isRestored && !isDeleted && !this.unseen.has(key)) this.noteLost(table, record, session);
+      this.unseen.add(key);
       this.deleted.push({ table: table.name, id: record.id, zone: session.zone, rev: Infinity });
     };
     for (const table of this.schema.tables.values()) {
@@ -214,10 +241,6 @@ class Applying {
     for (const { table, id, server } of this.histories.dirty()) {
       if (!this.draft.record(table, id)) notes(this.schema.table(table), server);
     }
-  }
-
-  isDeletedHere(table, { id, rev }) {
-    return this.deleted.some((deleted) => deleted.table === table && deleted.id === id && deleted.rev >= rev);
   }
 
   /** A restored server has less than this device of a record that it has confirmed. */
@@ -237,7 +260,6 @@ class Applying {
     const asked = answer.prove.filter((zone) => !this.request.claims.includes(zone));
     draft.device = {
       ...draft.device, proof: answer.proof ?? draft.device.proof, prove: answer.resend ? draft.device.prove : asked,
-      awaiting: answer.resend ? draft.device.awaiting : answer.awaiting_recovery.map(({ zone }) => zone),
     };
   }
 
@@ -285,19 +307,26 @@ function isIn(record, zone) {
   return record.zone === zone || record.movedFrom === zone;
 }
 
+/** The other zone that may have a copy which is in `zone`, as far as is known. */
+function otherZone(record, zone) {
+  return record.zone === zone ? record.movedFrom : record.zone;
+}
+
 /** Removes the records of a zone. */
 export function loseZone(draft, schema, zone) {
   const histories = new Histories(draft, schema);
   const zones = new Zones(draft, schema);
+  const isGone = (record) => isIn(record, zone) && (record.zone === zone || !zones.isAhead(record.zone));
   for (const table of schema.tables.values()) {
     for (const record of [...draft.records(table.name)]) {
-      if (!isIn(record, zone)) continue;
+      if (!isGone(record)) continue;
       const dirty = draft.dirty(table.name, record.id);
       histories.rebase(table.name, record.id, null);
       const create = dirty && [...dirty.steps].reverse().find(({ kind }) => kind === "create");
       if (create) histories.add(table.name, record.id, { set: create.set, kind: "hidden" });
+      zones.askAgain(otherZone(record, zone));
     }
   }
-  for (const dirty of [...histories.dirty()]) if (dirty.server && isIn(dirty.server, zone)) histories.rebase(dirty.table, dirty.id, null);
+  for (const dirty of [...histories.dirty()]) if (dirty.server && isGone(dirty.server)) histories.rebase(dirty.table, dirty.id, null);
   zones.leave(zone);
 }

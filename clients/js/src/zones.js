@@ -44,6 +44,17 @@ export class Zones {
     return this.put(zone, { ...state, ack: "", sent: false, resync: state.resync === "restored" ? "restored" : resync });
   }
 
+  /** Whether a restored server may have less of a zone than this device. */
+  isAhead(zone) {
+    return this.get(zone)?.resync === "restored" || this.draft.device.awaiting.includes(zone);
+  }
+
+  /** Asks again for a zone that may have a record which is in another one no more. */
+  askAgain(zone) {
+    const state = this.get(zone);
+    if (state && state.ack !== null && !state.resync && !this.isAhead(zone)) this.begin(zone);
+  }
+
   /** Begins or ends to follow a public zone. The caller removes the records of one that ends. */
   follow(zone) {
     const state = this.get(zone);

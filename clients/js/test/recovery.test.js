@@ -88,6 +88,23 @@ for (const others of [0, 10]) {
     assert.equal((await fresh()).store.get("items", tent)?.title, "Tent");
   });
 
+  for (const isGone of [false, true]) {
+    const why = isGone ? "as its list is gone" : "as it may not leave a record behind";
+    test(`a record whose recovery in another zone is refused, ${why}, is where the server has it, with its references, when its zone comes ${order} the other one (I7)`, async (t) => {
+      const { phone, laptop, fresh, tent, peg } = await lostMove(t, {
+        edits: 2, others, goOn: (db, { there, tent, peg }) => {
+          db.update("items", peg, { under: tent });
+          if (isGone) db.delete("lists", there);
+        },
+      });
+      await expectAgreement(await fresh(), phone, laptop);
+      assert.equal(phone.store.get("items", tent)?.title, "Tent");
+      assert.equal(phone.store.get("items", peg).under, tent);
+      // What the server did not take waits for a person (I3).
+      assert.deepEqual(phone.store.quarantined().map(({ operations }) => operations[0].columns.note), ["note 1"]);
+    });
+  }
+
   test(`what a restored server has lost of a record that was deleted since in its zone of before is logged, when that zone comes ${order} the other one (I3, I8)`, async (t) => {
     const { phone, laptop, tent } = await lostMove(t, { edits: 2, others, goOn: (db, { tent }) => db.delete("items", tent) });
     await expectAgreement(phone, laptop);
@@ -114,6 +131,29 @@ for (const more of [0, 1]) {
     const logged = laptop.store.all("conflicts", { where: { record_id: tent } }).map(({ policy, loser_value: loser }) => [policy, loser]);
     assert.equal(title, `Tent ${more}`);
     assert.ok(note === "Two poles" || logged.some(([policy, loser]) => policy === "restore" && loser === "Two poles"), JSON.stringify([note, logged]));
+  });
+}
+
+for (const others of [0, 10]) {
+  test(`a record that others have moved on since is in its list of now, when the lost one comes ${others === 0 ? "before" : "behind"} that (I7)`, async (t) => {
+    const { phone, laptop, tablet, restore, fresh, there, tent } = await open(t, { others });
+    await move(phone, tent, there);
+    await phone.sync();
+    await tablet.sync();
+    await restore();
+    await laptop.sync();
+    const last = await laptop.write((db) => {
+      const last = db.insert("lists", { title: "Last" });
+      for (let count = 0; count < 10 - others; count++) db.insert("items", { list: last, title: `Item ${count}` });
+      db.update("items", tent, { list: last });
+      return last;
+    });
+    await laptop.sync();
+    // It recovers the move, which has lost: the list that the tent was moved to gets a tombstone.
+    await tablet.sync();
+    await phone.sync();
+    assert.equal(phone.store.get("items", tent)?.zone, last);
+    await expectAgreement(await fresh(), phone, laptop, tablet);
   });
 }
 
