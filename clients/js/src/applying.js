@@ -39,6 +39,8 @@ class Applying {
     this.deleted = [];
     /** By table and id, the latest rev of the tombstones that the server told. */
     this.tombstones = new Map();
+    /** By zone, see `copiesIn`. */
+    this.copies = null;
     /** By table and id, records that did not come with the copies of their zones. */
     this.unseen = new Set();
     /** The zones of which this server does not have what this device has. */
@@ -225,22 +227,41 @@ class Applying {
 
   /** After a zone came from its beginning: notes for removal the server's records that did not come. */
   removeUnseen(session) {
-    const notes = (table, record) => {
-      if (!record || !isIn(record, session.zone)) return;
-      const key = `${table.name}/${record.id}`;
-      if (session.seen.has(key) || (record.zone !== session.zone && this.isAhead(record.zone))) return;
+    for (const [table, id] of this.copiesIn(session.zone)) {
+      const key = `${table.name}/${id}`;
+      const record = this.draft.serverRecord(table.name, id);
+      // Since the copies were listed, other parts have moved some.
+      if (!record || !isIn(record, session.zone) || session.seen.has(key)) continue;
+      if (record.zone !== session.zone && this.isAhead(record.zone)) continue;
       const isDeleted = this.tombstones.get(key) >= record.rev;
       if (session.isRestored && !isDeleted && !this.unseen.has(key)) this.noteLost(table, record, session);
       this.unseen.add(key);
-      this.deleted.push({ table: table.name, id: record.id, zone: session.zone, rev: Infinity });
+      this.deleted.push({ table: table.name, id, zone: session.zone, rev: Infinity });
+    }
+  }
+
+  /** The copies of the server's records that were in a zone when the first zone of the answer was whole: an answer may have thousands of zones. */
+  copiesIn(zone) {
+    this.copies ??= this.copiesByZone();
+    return this.copies.get(zone) ?? [];
+  }
+
+  copiesByZone() {
+    const copies = new Map();
+    const add = (table, record) => {
+      for (const zone of record ? new Set([record.zone, record.movedFrom]) : []) {
+        if (!copies.has(zone)) copies.set(zone, []);
+        copies.get(zone).push([table, record.id]);
+      }
     };
     for (const table of this.schema.tables.values()) {
-      for (const record of this.draft.records(table.name)) notes(table, this.draft.serverRecord(table.name, record.id));
+      for (const { id } of this.draft.records(table.name)) add(table, this.draft.serverRecord(table.name, id));
     }
     // Records that are deleted here, and the server's are not shown.
     for (const { table, id, server } of this.histories.dirty()) {
-      if (!this.draft.record(table, id)) notes(this.schema.table(table), server);
+      if (!this.draft.record(table, id)) add(this.schema.table(table), server);
     }
+    return copies;
   }
 
   /** A restored server has less than this device of a record that it has confirmed. */
