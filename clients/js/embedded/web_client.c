@@ -110,6 +110,9 @@ static const unsigned char src_transaction_js[] = {
 static const unsigned char src_transport_js[] = {
 #embed "../src/transport.js"
 };
+static const unsigned char src_unapplied_js[] = {
+#embed "../src/unapplied.js"
+};
 static const unsigned char src_undo_js[] = {
 #embed "../src/undo.js"
 };
@@ -159,6 +162,7 @@ static const struct web_client_file files[] = {
   {"src/time.js", src_time_js, sizeof src_time_js},
   {"src/transaction.js", src_transaction_js, sizeof src_transaction_js},
   {"src/transport.js", src_transport_js, sizeof src_transport_js},
+  {"src/unapplied.js", src_unapplied_js, sizeof src_unapplied_js},
   {"src/undo.js", src_undo_js, sizeof src_undo_js},
   {"src/values.js", src_values_js, sizeof src_values_js},
   {"src/write-error.js", src_write_error_js, sizeof src_write_error_js},

@@ -7,6 +7,7 @@ import { Recovery } from "./recovery.js";
 import { awaitMissing } from "./sessions.js";
 import { numberKey } from "./state.js";
 import { laterStamp } from "./time.js";
+import { Unapplied } from "./unapplied.js";
 import { newZone, Zones } from "./zones.js";
 
 /** The answer is to an identity that was replaced, or before answers that another tab has applied. */
@@ -34,6 +35,7 @@ class Applying {
     this.zones = new Zones(draft, schema);
     this.quarantine = new Quarantine(draft, schema);
     this.recovery = new Recovery(draft, schema);
+    this.unapplied = new Unapplied(draft, schema);
     this.applied = { hasMore: false, quarantined: 0, changes: 0, remaining: 0, wait: null };
     /** Tombstones, which are applied when all records have come: a record may have moved to another zone of this answer. */
     this.deleted = [];
@@ -60,7 +62,11 @@ class Applying {
     }
     zones.noteSent(request.acks);
     if (!answer.resend) draft.device = { ...draft.device, awaiting: answer.awaiting_recovery.map(({ zone }) => zone) };
+    const lost = this.unapplied.keepLost(answer, this.now);
+    this.applied.quarantined += lost;
     for (const part of answer.zones) this.applyPart(part);
+    if (lost > 0) this.unapplied.replaceLost((zone) => this.isAhead(zone));
+    this.unapplied.purge(answer);
     this.removeDeleted();
     this.noteDeletions();
     this.histories.settleZones();
@@ -94,6 +100,7 @@ class Applying {
     }
     const confirmed = outbox.filter((set) => set.last <= answer.confirmed);
     const created = this.histories.confirm(new Set(confirmed.map((set) => set.key)));
+    this.unapplied.note(confirmed, answer);
     for (const set of confirmed) draft.delete("outbox", numberKey(set.key));
     draft.device = { ...draft.device, confirmed: answer.confirmed, confirmedChain: answer.chain };
     return created;

@@ -5,6 +5,7 @@ import { Histories } from "./history.js";
 import { Quarantine } from "./quarantine.js";
 import { renumber } from "./requests.js";
 import { numberKey } from "./state.js";
+import { Unapplied } from "./unapplied.js";
 import { Zones } from "./zones.js";
 
 /** Why a device can't have a session of another user. */
@@ -32,6 +33,7 @@ export function adopt(draft, schema, session, usesCookie, now) {
   if (session.applied) leaveOut(draft, schema, session.applied, before.confirmed, now);
   // The server knows none of the new device's numbers.
   draft.device = { ...draft.device, confirmed: 0, confirmedChain: chainBeginning, resend: true, proof: "" };
+  new Unapplied(draft, schema).forgetNumbers();
   renumber(draft, 1, chainBeginning);
 }
 

@@ -12,6 +12,7 @@
 // | `zones` | zone | see zones.js |
 // | `pages` | zone, number | the changes of a part whose zone is not whole |
 // | `recovered` | depth of the table, padded number | a record that a restored server has lost |
+// | `unapplied` | padded number | `{first, body}`: a change set that was confirmed before its zones were whole here |
 // | `deleted` | TABLE/id | a deletion that the server told, `{table, id, zone, rev, at}` |
 // | `undo` | padded number | how a transaction of this device changed records |
 // | `local` | `device` | the session, the clock, the numbers |

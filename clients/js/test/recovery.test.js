@@ -176,3 +176,33 @@ test("a copy whose parent is not here is hidden, and is as the server has it whe
   const { under, note, rev } = store.get("items", "peg");
   assert.deepEqual({ under, note, rev }, { under: "tent", note: "bent", rev: 3 });
 });
+
+for (const isCreate of [false, true]) {
+  test(`${isCreate ? "a record" : "an edit"} that was confirmed before its zone had come is in quarantine after a restore, and not shown as the server's (I3, I7)`, async (t) => {
+    const { phone, laptop, restore, fresh, here, tent } = await open(t);
+    for (let batch = 0; batch < 2; batch++) {
+      await laptop.write((db) => { for (let count = 0; count < 400; count++) db.insert("items", { list: here, note: "x".repeat(9000) }); });
+    }
+    await laptop.sync();
+    const id = await phone.write((db) => (isCreate ? db.insert("items", { list: here, title: "Rope" }) : db.update("items", tent, { note: "Two poles" })));
+    // The answer that confirms it is the last one before the restore.
+    const { transport } = phone.engine;
+    phone.engine.transport = {
+      request: async (request) => {
+        if (phone.store.waitingOperations === 0) throw new Error("There is no network.");
+        return transport.request(request);
+      },
+    };
+    await assert.rejects(phone.sync());
+    assert.equal(phone.store.waitingOperations, 0);
+    assert.ok(phone.store.zones().some(({ zone, isWhole }) => zone === here && !isWhole));
+    phone.engine.transport = transport;
+    await restore();
+    await phone.sync();
+    const [{ problem, operations }] = phone.store.quarantined();
+    assert.equal(problem.code, "change-set-lost");
+    assert.equal(isCreate ? operations[0].columns.title : operations[0].columns.note, isCreate ? "Rope" : "Two poles");
+    if (isCreate) assert.equal(phone.store.get("items", id), undefined);
+    await expectAgreement(await fresh(), phone, laptop);
+  });
+}
