@@ -5,7 +5,7 @@ const files = [
   ...["answer", "applying", "browser", "bytes", "engine", "event-parser", "event-stream", "history", "identifiers", "indexeddb-storage", "json",
     "memory-storage", "merge", "operations", "position", "quarantine", "reading", "recovery", "requests", "schema", "schema-change", "sealing",
     "sessions", "shapes", "state", "store", "store-error", "sync-machine", "tabs", "text-difference", "text-merge", "time", "transaction", "transport",
-    "undo", "values", "write-error", "zones"].map((name) => `/client/src/${name}.js`),
+    "unapplied", "undo", "values", "write-error", "zones"].map((name) => `/client/src/${name}.js`),
 ];
 
 /** The latest cache that has all files; undefined when there is none. */
