@@ -27,6 +27,19 @@ struct ImportWriting {
   let namespace: String
   let isUpdating: Bool
   let patience: Patience
+  /// A reference that a record was imported without, as the record that it names was not in the store.
+  struct LateReference {
+    let record: ImportedRecord
+    let id: String
+    let column: String
+    let table: String
+    let target: String
+    /// What is wrong if the other never comes.
+    let reason: String
+  }
+
+  /// Those that were left out so.
+  private(set) var late: [LateReference] = []
   /// The values that a record was imported without, with the reasons.
   private(set) var losses: [(record: ImportedRecord, reason: String)] = []
 
@@ -63,6 +76,7 @@ struct ImportWriting {
       if let outcome = try read(column, into: &reading) { return outcome }
     }
     losses += reading.reasons.map { (record, $0) }
+    late += reading.late
     guard let before else {
       let names = ["\"id\""] + reading.values.map { "\"\($0.name)\"" }
       let columns = names.joined(separator: ", ")
@@ -88,6 +102,7 @@ struct ImportWriting {
     let id: String
     var values: [(name: String, value: SQLiteValue)] = []
     var reasons: [String] = []
+    var late: [LateReference] = []
   }
 
   /// Reads the value of a column.
@@ -112,7 +127,16 @@ struct ImportWriting {
       if !isHere, patience == .all || (patience == .required && column.required) { return .waits }
       value = isHere ? .text(target) : .null
       if !isHere {
-        reason = "\(column.name) names the record \(key) of \(reference.table), which does not exist."
+        let missing = "\(column.name) names the record \(key) of \(reference.table), which does not exist."
+        if !column.required {
+          // It may come after this one, as in a circle.
+          reading.late.append(
+            LateReference(
+              record: reading.record, id: reading.id, column: column.name, table: reference.table,
+              target: target, reason: missing))
+          return nil
+        }
+        reason = missing
       }
     } else {
       value = ImportedValue.convert(given, for: column) ?? .null
@@ -130,6 +154,17 @@ struct ImportWriting {
     }
     reading.reasons.append(reason)
     return nil
+  }
+
+  /// Sets a reference that was left out, if the record that it names has come.
+  ///
+  /// - Returns: whether it has.
+  func set(_ reference: LateReference) throws -> Bool {
+    guard try isHere(reference.target, in: reference.table) else { return false }
+    try database.execute(
+      "UPDATE \"\(reference.record.table)\" SET \"\(reference.column)\" = ? WHERE \"id\" = ?",
+      [.text(reference.target), .text(reference.id)])
+    return true
   }
 
   private func row(_ id: String, of table: TableSchema) throws -> [SQLiteValue]? {

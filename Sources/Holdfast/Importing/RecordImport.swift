@@ -14,6 +14,9 @@ package struct RecordImport {
   /// Records of tables with positions: the order of all of them decides where each one is placed.
   private var ordered: [ImportedRecord] = []
 
+  /// References that records came without, as what they name was not there yet.
+  private var late: [ImportWriting.LateReference] = []
+
   /// How many records one transaction writes.
   private static let batch = 500
 
@@ -59,7 +62,34 @@ package struct RecordImport {
         try await write(records, patience)
       }
     }
+    try await setLateReferences()
     return report
+  }
+
+  /// Sets the references that records came without, where the records that they name have come since.
+  private mutating func setLateReferences() async throws {
+    while !late.isEmpty {
+      let batch = Array(late.prefix(Self.batch))
+      late.removeFirst(batch.count)
+      do { try await setTogether(batch) } catch  where Self.isOfOneRecord(error) {
+        for reference in batch {
+          do { try await setTogether([reference]) } catch  where Self.isOfOneRecord(error) {
+            lack(reference.record, (error as? Problem)?.detail ?? "\(error)")
+          }
+        }
+      }
+    }
+  }
+
+  private mutating func setTogether(_ references: [ImportWriting.LateReference]) async throws {
+    let areSet = try await store.write { [namespace, isUpdating] database in
+      let writing = ImportWriting(
+        database, namespace: namespace, isUpdating: isUpdating, patience: .none)
+      return try references.map { try writing.set($0) }
+    }
+    for (reference, isSet) in zip(references, areSet) where !isSet {
+      lack(reference.record, reference.reason)
+    }
   }
 
   private mutating func write(_ records: [ImportedRecord], _ patience: ImportWriting.Patience) async throws {
@@ -80,12 +110,13 @@ package struct RecordImport {
   private mutating func writeTogether(_ records: [ImportedRecord], _ patience: ImportWriting.Patience)
     async throws
   {
-    let (outcomes, losses) = try await store.write { [namespace, isUpdating] database in
+    let (outcomes, losses, references) = try await store.write { [namespace, isUpdating] database in
       var writing = ImportWriting(
         database, namespace: namespace, isUpdating: isUpdating, patience: patience)
       let outcomes = try records.map { try writing.write($0) }
-      return (outcomes, writing.losses)
+      return (outcomes, writing.losses, writing.late)
     }
+    late += references
     for (record, outcome) in zip(records, outcomes) {
       switch outcome {
       case .created: report.created += 1
@@ -97,9 +128,11 @@ package struct RecordImport {
       case .leftOut(let reason): leaveOut(record, reason)
       }
     }
-    for (record, reason) in losses {
-      report.problems.append(.init(table: record.table, key: record.key, isLeftOut: false, reason: reason))
-    }
+    for (record, reason) in losses { lack(record, reason) }
+  }
+
+  private mutating func lack(_ record: ImportedRecord, _ reason: String) {
+    report.problems.append(.init(table: record.table, key: record.key, isLeftOut: false, reason: reason))
   }
 
   private mutating func leaveOut(_ record: ImportedRecord, _ reason: String) {
