@@ -19,6 +19,10 @@ static inline int holdfast_disable_memory_statistics(void) {
 static inline int holdfast_set_triggers(sqlite3 *database, int areOn) {
   return sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, areOn, (int *)0);
 }
+// Closing then leaves the write-ahead log as it is.
+static inline int holdfast_keep_log_at_close(sqlite3 *database) {
+  return sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)0);
+}
 // The index of the write-ahead log in the memory that all processes share, from its header on; null while the database was not read, and where it
 // has no such log.
 static inline const void *holdfast_log_index(sqlite3 *database) {

@@ -80,6 +80,9 @@ public final class SQLiteConnection {
   /// stepped, and keep the file open until they are released. A second call does nothing.
   package func close() {
     guard let handle else { return }
+    // The last connection to close writes the log into the file, and removes the file of that name: by now both may be another program's. A log that
+    // only this connection has is written all the same, as nobody else can.
+    if !logIdentity.isEmpty, !isLogGone, (try? checkPlace()) == nil { _ = holdfast_keep_log_at_close(handle) }
     self.handle = nil
     logIndex = nil
     interrupter.retire()

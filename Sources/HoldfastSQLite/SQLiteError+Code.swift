@@ -39,6 +39,8 @@ extension SQLiteError {
     public static let interrupt = Code(SQLITE_INTERRUPT)
     /// The file system reported an error.
     public static let ioError = Code(SQLITE_IOERR)
+    /// A file has less than what was to be read of it: for one, a write-ahead log that was deleted, and whose index was not.
+    public static let shortLog = Code(SQLITE_IOERR, 2)
     /// The file is damaged.
     public static let corrupt = Code(SQLITE_CORRUPT)
     /// The disk, or the database's maximum size, is full.

@@ -37,7 +37,9 @@ public struct SQLiteError: Error, Sendable, Hashable {
     let mayBeFull = [.ioError, .cantOpen].contains(code.primary)
     self.code = mayBeFull && saysDiskIsFull(sqlite3_system_errno(database)) ? .full : code
     self.statement = statement
-    messageIsPublic = moment != .running || code.namesOnlySchema
+    // The triggers of a device's file refuse with texts of the schema's names alone.
+    let isOwnRefusal = code == .constraintTrigger && message.utf8.starts(with: "holdfast: ".utf8)
+    messageIsPublic = moment != .running || code.namesOnlySchema || isOwnRefusal
   }
 }
 

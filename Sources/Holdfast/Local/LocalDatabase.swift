@@ -110,16 +110,28 @@ package final class LocalDatabase {
       proof: row.text(13))
   }
 
-  /// Runs `body` in a transaction on a file that has still the form that this was opened for: another process may have brought it to a newer schema, of
-  /// which this one knows nothing, and whose columns it would leave out.
+  /// Runs `body` in a transaction on a file that is still at its path and has still the form that this was opened for: another process may have brought
+  /// it to a newer schema, of which this one knows nothing, and whose columns it would leave out.
   ///
-  /// - Throws: `StoreError.databaseIsNewer`, and what `body` throws.
+  /// - Throws: `StoreError.databaseIsNewer`, `fileReplaced`, `busy`, and what `body` throws.
   func transaction<T>(_ kind: SQLiteConnection.TransactionKind, _ body: () throws -> T) throws -> T {
-    try connection.transaction(kind) {
-      try checkForm(kind)
-      return try body()
+    do {
+      return try connection.transaction(kind) {
+        // Reads, so that the log is there.
+        let form = try connection.value("PRAGMA schema_version")?.integer
+        try connection.checkPlace()
+        try checkForm(form, kind)
+        return try body()
+      }
+    } catch let error as SQLiteError {
+      if error.code == .readOnlyMoved { saveLog() }
+      if let told = StoreError(ofFile: error) { throw told }
+      throw error
     }
   }
+
+  /// Brings what only this connection has into the file: a log that was deleted, and that nobody has made again.
+  private func saveLog() { if connection.isLogGone { try? connection.checkpoint() } }
 
   /// Runs `body` in a transaction that only reads, also on a connection that can write.
   func reading<T>(_ body: () throws -> T) throws -> T {
@@ -146,8 +158,7 @@ package final class LocalDatabase {
   /// Takes the file's form of now for that of this schema.
   func rememberForm() throws { knownForm = try connection.value("PRAGMA schema_version")?.integer }
 
-  private func checkForm(_ kind: SQLiteConnection.TransactionKind) throws {
-    let form = try connection.value("PRAGMA schema_version")?.integer
+  private func checkForm(_ form: Int64?, _ kind: SQLiteConnection.TransactionKind) throws {
     if let form, form == knownForm { return }
     let version = try connection.value("PRAGMA user_version")?.integer
     let stored = try connection.value("SELECT schema FROM holdfast_local")?.text ?? ""
@@ -173,7 +184,8 @@ package final class LocalDatabase {
   /// - Parameter pages: what is long; as SQLite has it unless given.
   package func checkpointIfLong(pages: Int = 1000) {
     // What fails now is done the next time.
-    if connection.pagesInLog >= pages { try? connection.checkpoint() }
+    guard connection.pagesInLog >= pages, (try? connection.checkPlace()) != nil else { return }
+    try? connection.checkpoint()
   }
 
   /// Runs `body` with the triggers at rest, also inside another such; nobody else sees them so, as the transaction ends before.

@@ -35,7 +35,12 @@ package struct DatabaseOpening {
     do {
       let database = try LocalDatabase(
         path: path, schema: schema, access: access, pages: pages, options: options)
-      if access == .readOnly { return database }
+      if access == .readOnly {
+        // Reads, so that the log is there: one that goes before the first transaction is missed all the same.
+        _ = try database.connection.value("PRAGMA schema_version")
+        try database.connection.checkPlace()
+        return database
+      }
       try database.connection.transaction(.immediate) {
         try prepare(database)
         try Mending(database: database).mend(replica: replica)
@@ -43,6 +48,7 @@ package struct DatabaseOpening {
         try moveTokenOut(of: database)
         try database.rememberForm()
       }
+      try database.connection.checkPlace()
       return database
     } catch let error as SQLiteError where error.code.primary == .notADatabase {
       throw StoreError(
@@ -55,6 +61,15 @@ package struct DatabaseOpening {
         "\(path) can not be opened for writing. Make its folder, and allow this user to write there.")
     } catch let error as SQLiteError where error.isDamage {
       throw StoreError.damaged(error)
+    } catch let error as SQLiteError {
+      if error.code == .shortLog {
+        throw StoreError(
+          .cannotOpen,
+          "The -wal of \(path) was deleted while another program has the database open. End that program, which may still have its content, and then open the file again."
+        )
+      }
+      if let told = StoreError(ofFile: error) { throw told }
+      throw error
     }
   }
 
@@ -75,6 +90,13 @@ package struct DatabaseOpening {
     let version = try connection.value("PRAGMA user_version")?.integer ?? 0
     let isEmpty = try connection.value("SELECT count(*) FROM sqlite_master")?.integer == 0
     let tables = DeviceTables(schema: schema)
+    let encoding = try connection.value("PRAGMA encoding")?.text ?? ""
+    guard encoding == "UTF-8" else {
+      throw StoreError(
+        .notAHoldfastDatabase,
+        "The file was made for texts in \(encoding), and Holdfast's are in UTF-8. Give another path, or move it away."
+      )
+    }
     if id == 0, isEmpty {
       try connection.execute(
         """

@@ -13,6 +13,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         changeSetTooLarge
       case otherUser, unsentEdits, signedOut, recordMissing, notInList, valueUnfit, offline, refused
       case conflictResolved, operationRefused, nothingToUndo, uniqueTaken, closed, suspended
+      case fileReplaced, busy
     }
     private let kind: Kind
     private init(_ kind: Kind) { self.kind = kind }
@@ -25,6 +26,10 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let databaseIsNewer = Code(.databaseIsNewer)
     /// The file lacks what every such database has, or is damaged: see `Store.repair()` and `Store.rescue(from:)`.
     public static let databaseIsBroken = Code(.databaseIsBroken)
+    /// The file, or the log beside it, was moved, replaced or deleted while the store had it open. Nothing was written. Open it again.
+    public static let fileReplaced = Code(.fileReplaced)
+    /// Another program holds the file for writing. The same may succeed later.
+    public static let busy = Code(.busy)
     /// The schema changes what a database of an earlier one can't follow.
     public static let schemaCannotChange = Code(.schemaCannotChange)
     /// A transaction made more edits than one change set may hold.

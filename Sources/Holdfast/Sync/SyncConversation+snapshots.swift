@@ -149,6 +149,9 @@ extension SyncConversation {
     } catch let error as SQLiteError where [.full, .ioError, .busy].contains(error.code.primary) {
       // It stays for the next time.
       throw error
+    } catch let error as StoreError {
+      // Nor is this device's own file the snapshot's fault.
+      throw error
     } catch {
       return abandon(question.zone, files)
     }
