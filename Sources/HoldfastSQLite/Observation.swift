@@ -45,6 +45,9 @@ final class Observation {
   /// Names collected while a statement is prepared; nil at other times.
   private var named: (read: TextSet, written: TextSet)?
 
+  /// The triggers that a statement runs, each with the tables that it writes; nil unless `collectTriggers` asks.
+  private var triggers: TextMap<TextSet>?
+
   var isObserving: Bool { handler != nil }
 
   /// Installs the authorizer permanently. Setting it again would make SQLite prepare every statement again.
@@ -52,7 +55,12 @@ final class Observation {
     let context = Unmanaged.passUnretained(self).toOpaque()
     sqlite3_set_authorizer(
       database,
-      { context, action, table, _, _, _ in
+      { context, action, table, _, _, trigger in
+        if let trigger, let context {
+          let isWrite = action == SQLITE_INSERT || action == SQLITE_UPDATE || action == SQLITE_DELETE
+          Unmanaged<Observation>.fromOpaque(context).takeUnretainedValue()
+            .note(trigger: trigger, writing: isWrite ? table : nil)
+        }
         if action == SQLITE_READ || action == SQLITE_INSERT || action == SQLITE_UPDATE
           || action == SQLITE_DELETE,
           let context, let table
@@ -110,6 +118,14 @@ final class Observation {
     let names = named ?? ([], [])
     named = outer
     return (result, names.read, names.written)
+  }
+
+  /// Collects the triggers that the authorizer reports during `prepare`, each with the tables that it writes itself.
+  func collectTriggers(_ prepare: () -> Int32) -> (result: Int32, triggers: TextMap<TextSet>) {
+    triggers = [:]
+    defer { triggers = nil }
+    let result = prepare()
+    return (result, triggers ?? [:])
   }
 
   /// Reports the tables of a successful commit. Call it after a statement has ended and is reset.
@@ -173,6 +189,14 @@ final class Observation {
     rows[name] = known
     known.add(row)
     lastRows = known
+  }
+
+  private func note(trigger: UnsafePointer<CChar>, writing table: UnsafePointer<CChar>?) {
+    guard triggers != nil else { return }
+    let name = String(cString: trigger)
+    var written = triggers?[name] ?? []
+    if let table { written.insert(String(cString: table)) }
+    triggers?[name] = written
   }
 
   private func note(_ table: UnsafePointer<CChar>, written: Bool) {

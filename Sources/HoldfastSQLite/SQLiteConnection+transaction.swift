@@ -51,13 +51,20 @@ extension SQLiteConnection {
     return try body()
   }
 
+  /// Whether a deferred foreign key leads nowhere now.
+  package var hasOpenForeignKeys: Bool {
+    var (open, highest): (Int32, Int32) = (0, 0)
+    sqlite3_db_status(database, SQLITE_DBSTATUS_DEFERRED_FKS, &open, &highest, 0)
+    return open != 0
+  }
+
   /// Checks the deferred foreign keys now.
   ///
   /// - Throws: `SQLiteError` with `.constraintForeignKey`, as the commit would.
   package func checkForeignKeys() throws(SQLiteError) {
-    var (open, highest): (Int32, Int32) = (0, 0)
-    sqlite3_db_status(database, SQLITE_DBSTATUS_DEFERRED_FKS, &open, &highest, 0)
-    if open != 0 { throw SQLiteError(.constraintForeignKey, "FOREIGN KEY constraint failed", statement: nil) }
+    if hasOpenForeignKeys {
+      throw SQLiteError(.constraintForeignKey, "FOREIGN KEY constraint failed", statement: nil)
+    }
   }
 
   /// Runs `body` in a transaction: commits when it returns, rolls back when it throws.
@@ -178,6 +185,21 @@ extension SQLiteConnection {
     }
     sqlite3_finalize(prepared)
     return database.tables(among: outcome.read)
+  }
+
+  /// The triggers that a statement may run, also by way of each other, with the tables that each writes itself.
+  ///
+  /// - Parameter sql: the text; its first statement is prepared, not run.
+  /// - Throws: `.error` if the statement, or a trigger, names what is not there.
+  package func triggers(runBy sql: String) throws(SQLiteError) -> TextMap<TextSet> {
+    let database = database
+    var prepared: OpaquePointer?
+    let outcome = observation.collectTriggers { sqlite3_prepare_v2(database, sql, -1, &prepared, nil) }
+    guard outcome.result == SQLITE_OK else {
+      throw SQLiteError(outcome.result, of: database, statement: sql, while: .preparing)
+    }
+    sqlite3_finalize(prepared)
+    return outcome.triggers
   }
 }
 

@@ -27,6 +27,8 @@ package final class LocalDatabase {
   let token: SessionToken
   /// SQLite's number of the file's form when it was last seen to be this schema's.
   private var knownForm: Int64?
+  /// What others had made in the file when its form was last looked at.
+  private var others = ForeignObjects.Found()
   /// Whether nothing can be written here, and so nothing has to be mended.
   private let isReader: Bool
 
@@ -113,15 +115,22 @@ package final class LocalDatabase {
   /// Runs `body` in a transaction on a file that is still at its path and has still the form that this was opened for: another process may have brought
   /// it to a newer schema, of which this one knows nothing, and whose columns it would leave out.
   ///
-  /// - Throws: `StoreError.databaseIsNewer`, `fileReplaced`, `busy`, and what `body` throws.
-  func transaction<T>(_ kind: SQLiteConnection.TransactionKind, _ body: () throws -> T) throws -> T {
+  /// - Parameter isOfApp: whether `body` is the app's, which the references of its own tables hold for. They stop nothing that the server sends.
+  /// - Throws: `StoreError.databaseIsNewer`, `fileReplaced`, `busy`, `foreignObject`, and what `body` throws.
+  func transaction<T>(
+    _ kind: SQLiteConnection.TransactionKind, isOfApp: Bool = false, _ body: () throws -> T
+  ) throws -> T {
     do {
       return try connection.transaction(kind) {
         // Reads, so that the log is there.
         let form = try connection.value("PRAGMA schema_version")?.integer
         try connection.checkPlace()
         try checkForm(form, kind)
-        return try body()
+        guard kind == .immediate, others.referToRecords, !isOfApp else { return try body() }
+        try connection.execute("PRAGMA defer_foreign_keys = ON")
+        let result = try body()
+        try passOverForeignReferences()
+        return result
       }
     } catch let error as SQLiteError {
       if error.code == .readOnlyMoved { saveLog() }
@@ -133,6 +142,15 @@ package final class LocalDatabase {
   /// Brings what only this connection has into the file: a log that was deleted, and that nobody has made again.
   private func saveLog() { if connection.isLogGone { try? connection.checkpoint() } }
 
+  /// Before the commit of what is not the app's: the references between records must hold, and those of others' tables need not.
+  ///
+  /// With all of them deferred, SQLite has one count for both, which it forgets when the deferring ends before the transaction does.
+  func passOverForeignReferences() throws {
+    guard connection.hasOpenForeignKeys else { return }
+    if try Orphans(database: self).areThere() { return try connection.checkForeignKeys() }
+    try connection.execute("PRAGMA defer_foreign_keys = OFF")
+  }
+
   /// Runs `body` in a transaction that only reads, also on a connection that can write.
   func reading<T>(_ body: () throws -> T) throws -> T {
     try connection.execute("PRAGMA query_only = ON")
@@ -142,21 +160,17 @@ package final class LocalDatabase {
 
   /// Looks at what a transaction of the app has made in the file beside the schema's tables.
   ///
-  /// - Throws: `StoreError.operationRefused` for a unique index on one of these, which would refuse what the server sends.
-  func checkOwnObjects() throws {
+  /// - Throws: `StoreError.foreignObject`.
+  func checkForeignObjects() throws {
     if try connection.value("PRAGMA schema_version")?.integer == knownForm { return }
-    let rows = try connection.rows(
-      "SELECT name, tbl_name FROM sqlite_schema WHERE type = 'index' AND sql LIKE 'CREATE UNIQUE%'")
-    for row in rows where schema.table(row[1].text ?? "") != nil {
-      throw StoreError(
-        .operationRefused,
-        "The unique index \(row[0].text ?? "") would refuse records of other devices. Name its columns in `unique` of \(row[1].text ?? "") in the schema, or make an index that is not unique."
-      )
-    }
+    others = try ForeignObjects(connection: connection, schema: schema).check()
   }
 
   /// Takes the file's form of now for that of this schema.
-  func rememberForm() throws { knownForm = try connection.value("PRAGMA schema_version")?.integer }
+  func rememberForm() throws {
+    try checkForeignObjects()
+    knownForm = try connection.value("PRAGMA schema_version")?.integer
+  }
 
   private func checkForm(_ form: Int64?, _ kind: SQLiteConnection.TransactionKind) throws {
     if let form, form == knownForm { return }
@@ -174,6 +188,7 @@ package final class LocalDatabase {
       return
     }
     try DeviceFormRepair(database: self).run()
+    try checkForeignObjects()
     // Not the number of now, which is another's if this transaction is rolled back.
     if form == (try connection.value("PRAGMA schema_version")?.integer) { knownForm = form }
   }
@@ -191,7 +206,13 @@ package final class LocalDatabase {
   /// Runs `body` with the triggers at rest, also inside another such; nobody else sees them so, as the transaction ends before.
   func whileApplying<T>(_ body: () throws -> T) throws -> T {
     try connection.run("UPDATE holdfast_local SET applying = applying + 1")
-    let result = try body()
+    let result: T
+    do { result = try body() } catch let error as SQLiteError
+      where error.code.primary == .constraint && error.code != .constraintForeignKey
+    {
+      if let told = others.failure(error) { throw told }
+      throw error
+    }
     try connection.run("UPDATE holdfast_local SET applying = applying - 1")
     return result
   }
@@ -199,9 +220,9 @@ package final class LocalDatabase {
   /// Runs `body`, which writes many records inside `whileApplying`. No trigger of Holdfast has anything to do then, and finding that out takes
   /// longer than writing a row. Triggers that an app has added do fire, and with them all others.
   func withoutIdleTriggers<T>(_ body: () throws -> T) throws -> T {
-    let others = try count(
+    let added = try count(
       "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND name NOT LIKE 'holdfast|_%' ESCAPE '|'")
-    return others == 0 ? try connection.withoutTriggers(body) : try body()
+    return added == 0 ? try connection.withoutTriggers(body) : try body()
   }
 
   /// A record as it is here, or nil.

@@ -47,6 +47,7 @@ package struct DatabaseOpening {
         try Zones(database: database).removeStrayFiles()
         try moveTokenOut(of: database)
         try database.rememberForm()
+        try database.passOverForeignReferences()
       }
       try database.connection.checkPlace()
       return database

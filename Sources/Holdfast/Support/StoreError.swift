@@ -13,7 +13,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         changeSetTooLarge
       case otherUser, unsentEdits, signedOut, recordMissing, notInList, valueUnfit, offline, refused
       case conflictResolved, operationRefused, nothingToUndo, uniqueTaken, closed, suspended
-      case fileReplaced, busy
+      case foreignObject, fileReplaced, busy
     }
     private let kind: Kind
     private init(_ kind: Kind) { self.kind = kind }
@@ -26,6 +26,9 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let databaseIsNewer = Code(.databaseIsNewer)
     /// The file lacks what every such database has, or is damaged: see `Store.repair()` and `Store.rescue(from:)`.
     public static let databaseIsBroken = Code(.databaseIsBroken)
+    /// Something that the app or another program has made in the file would stop, or change, what the server sends: a trigger or an index. The
+    /// description names it.
+    public static let foreignObject = Code(.foreignObject)
     /// The file, or the log beside it, was moved, replaced or deleted while the store had it open. Nothing was written. Open it again.
     public static let fileReplaced = Code(.fileReplaced)
     /// Another program holds the file for writing. The same may succeed later.

@@ -54,6 +54,11 @@ package final class SyncConversation: @unchecked Sendable {
   private var awaitingZones: [ZoneAwaitingRecovery] = []
   /// How many operations this sync has to send, as far as known.
   private var total = 0
+  /// What stands in this device's own file, and no later try gets past.
+  private var obstacle: StoreError?
+  private static let obstacles: [StoreError.Code] = [
+    .foreignObject, .fileReplaced, .databaseIsBroken, .databaseIsNewer,
+  ]
   /// The token that the server refused; another one in the database is a new session.
   var refusedToken: String?
   /// The last request that the server could not take, and its problem document.
@@ -158,7 +163,7 @@ package final class SyncConversation: @unchecked Sendable {
           .success(summary)
         )
       case .later(let reason, _), .unreachable(let reason):
-        (.offline(reason: reason), .failure(StoreError(.offline, reason)))
+        (.offline(reason: reason), .failure(obstacle ?? StoreError(.offline, reason)))
       case .expired, .diverged, .unacceptable:
         (
           .signedOut,
@@ -170,6 +175,7 @@ package final class SyncConversation: @unchecked Sendable {
     effects.append(.publish(state))
     effects.append(.finish(waiters, result))
     waiters = []
+    obstacle = nil
     summary = SyncSummary()
     total = 0
     pushToken.isTried = false
@@ -282,6 +288,7 @@ package final class SyncConversation: @unchecked Sendable {
   }
 
   func later(_ error: any Error) -> SyncMachine.Failure {
+    obstacle = (error as? StoreError).flatMap { Self.obstacles.contains($0.code) ? $0 : nil }
     guard let error = error as? StoreError else { return .later(reason: "\(error)", retryAfter: nil) }
     return error.code == .offline
       ? .unreachable(reason: error.description) : .later(reason: error.description, retryAfter: nil)

@@ -100,8 +100,9 @@ public actor SyncEngine {
   /// let summary = try await engine.sync()
   /// ```
   /// - Returns: what it did.
-  /// - Throws: `StoreError.offline` when the server can't be reached or has no time, `signedOut` when the session expired; the
-  ///   edits stay and are sent the next time. `CancellationError` at once when the task is cancelled.
+  /// - Throws: `StoreError.offline` when the server can't be reached or has no time, `signedOut` when the session expired,
+  ///   `foreignObject`, `fileReplaced`, `databaseIsBroken` or `databaseIsNewer` when the file has to be seen to first; the edits stay and are sent the
+  ///   next time. `CancellationError` at once when the task is cancelled.
   @discardableResult
   public func sync() async throws -> SyncSummary {
     let waiter = newNumber()

@@ -71,7 +71,7 @@ struct OwnObjectTests {
     let error = await #expect(throws: StoreError.self) {
       try await fixture.store.write { try $0.execute("CREATE UNIQUE INDEX one ON notes (title)") }
     }
-    #expect(error?.code == .operationRefused)
+    #expect(error?.code == .foreignObject)
     try await fixture.store.write { db in
       try db.execute("CREATE TABLE own (a TEXT)")
       try db.execute("CREATE UNIQUE INDEX one ON own (a)")
