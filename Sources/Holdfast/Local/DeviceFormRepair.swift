@@ -12,9 +12,21 @@ struct DeviceFormRepair {
   /// Makes good for what the file lacks of its tables, indexes and triggers, and for edits that may not have been recorded meanwhile. Call in a
   /// transaction that writes.
   ///
-  /// - Throws: `StoreError.databaseIsBroken` when a column is gone.
+  /// - Throws: `StoreError.databaseIsBroken` when a column is gone, or a table was made with what stops the server's records.
   func run() throws {
-    let difference = try DeviceForm.of(schema).difference(of: connection)
+    let form = try DeviceForm.of(schema)
+    var difference = try form.difference(of: connection)
+    if !difference.renamed.isEmpty, difference.lost == nil {
+      try bringBack(difference.renamed)
+      difference = try form.difference(of: connection)
+      difference.hasUnrecordedEdits = true
+    }
+    if let altered = difference.altered {
+      throw StoreError(
+        .databaseIsBroken,
+        "Another program has rebuilt the table \(altered.table) with \(altered.word), which would stop the server's records. Rebuild it without that, or move the file away, open a new one, sign in, and call rescue(from:) with the old one."
+      )
+    }
     if let lost = difference.lost {
       throw StoreError(
         .databaseIsBroken,
@@ -31,6 +43,35 @@ struct DeviceFormRepair {
     }
     try connection.execute("DELETE FROM holdfast_pages")
     try ZoneStates(database: database).changeAll { $0.compare() }
+  }
+
+  /// Brings references back to their tables: SQLite renames in all tables that refer to one what it renames there.
+  ///
+  /// - Parameter renamed: each table, and the name that references to it have, under which there is no table.
+  private func bringBack(_ renamed: [(table: String, from: String)]) throws {
+    // They name the old table too, and no table can be renamed below them. The comparison that follows makes them again.
+    for row in try connection.rows(
+      "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'holdfast\\_%' ESCAPE '\\'")
+    {
+      try connection.execute("DROP TRIGGER \"\(row[0].text ?? "")\"")
+    }
+    for (table, from) in renamed {
+      let from = from.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
+      do {
+        try connection.execute(
+          """
+          ALTER TABLE "\(table)" RENAME TO "holdfast_renamed"; CREATE TABLE "\(from)" ("id" TEXT PRIMARY KEY);
+          ALTER TABLE "\(from)" RENAME TO "\(table)"; DROP TABLE "\(table)";
+          ALTER TABLE "holdfast_renamed" RENAME TO "\(table)";
+          """)
+      } catch {
+        guard error.code.primary == .error else { throw error }
+        throw StoreError(
+          .databaseIsBroken,
+          "Another program has renamed the table \(table), and what refers to it can't be brought back: \(error.message). Drop what SQLite names there, and open the file again."
+        )
+      }
+    }
   }
 
   /// Records that have no zone and no creation: the trigger that gives both was not there.

@@ -11,6 +11,10 @@ package struct DeviceForm: Sendable {
     package var statements: [String] = []
     /// Whether edits may have been made without a trigger that records them.
     package var hasUnrecordedEdits = false
+    /// References to a table that is gone, which another program has renamed before it made the table anew.
+    package var renamed: [(table: String, from: String)] = []
+    /// A table that was made with something that stops what the server sends, and the word of SQL for it.
+    package var altered: (table: String, word: String)?
     /// A table that lacks a column or its key. No statement can restore those values.
     package var lost: (table: String, column: String)?
   }
@@ -25,6 +29,9 @@ package struct DeviceForm: Sendable {
   private let parts: [Part]
   private let names: TextMap<String>
   private let columns: [(table: String, names: [String])]
+
+  /// The target of each reference, by table and column.
+  private let references: TextMap<TextMap<String>>
 
   private static let last = Locked<(schema: [UInt8], form: DeviceForm)?>(nil)
 
@@ -47,9 +54,15 @@ package struct DeviceForm: Sendable {
     columns = try parts.filter { $0.type == "table" }.map {
       ($0.name, try Self.columns(of: $0.name, on: model))
     }
+    references = TextMap(
+      try columns.map { table, _ in
+        let rows = try model.rows(
+          "SELECT \"from\", \"table\" FROM pragma_foreign_key_list(?)", [.text(table)])
+        return (table, TextMap(rows.map { ($0[0].text ?? "", $0[1].text ?? "") }))
+      })
   }
 
-  /// Compares a file with the form. The SQL of tables is not compared, because added columns change it.
+  /// Compares a file with the form. The SQL of tables is not compared, because added columns change it; only what no such table has.
   package func difference(of connection: SQLiteConnection) throws -> Difference {
     let present = try Self.parts(of: connection)
     let texts = TextMap(present.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
@@ -62,6 +75,14 @@ package struct DeviceForm: Sendable {
     for (table, names) in columns where texts[table] != nil {
       let there = try Self.columns(of: table, on: connection)
       if let missing = names.first(where: { !there.contains($0) }) { difference.lost = (table, missing) }
+      let words = SQLWords.of(texts[table] ?? "").subtracting(SQLWords.of(self.names[table] ?? ""))
+      if let word = Self.unfitWords.first(where: { words.contains($0) }) {
+        difference.altered = (table, word)
+      }
+      for (target, renamed) in try renamedTargets(of: table, on: connection)
+      where !difference.renamed.contains(where: { $0.table == target && $0.from == renamed }) {
+        difference.renamed.append((target, renamed))
+      }
     }
     for part in parts where texts[part.name] != part.sql {
       if part.type == "table", texts[part.name] != nil { continue }
@@ -72,6 +93,26 @@ package struct DeviceForm: Sendable {
       if part.type != "index" { difference.hasUnrecordedEdits = true }
     }
     return difference
+  }
+
+  /// What no table of a device is made with, and would refuse rows or skip them, or take their row numbers away.
+  private static let unfitWords = ["WITHOUT", "UNIQUE", "CHECK", "CONFLICT"]
+
+  /// The targets of a table's references that have another name in the file, under which there is no table.
+  ///
+  /// `ALTER TABLE lists RENAME TO old` also renames what refers to it, and a new table of the first name gets none of that back.
+  private func renamedTargets(of table: String, on connection: SQLiteConnection) throws -> [(String, String)]
+  {
+    try connection.rows(
+      """
+      SELECT "from", "table" FROM pragma_foreign_key_list(?) AS f WHERE NOT EXISTS (SELECT 1 FROM sqlite_schema AS m
+      WHERE m.type = 'table' AND m.name = f."table" COLLATE NOCASE)
+      """, [.text(table)]
+    ).compactMap { row in
+      guard let target = references[table]?[row[0].text ?? ""], let renamed = row[1].text, target != renamed
+      else { return nil }
+      return (target, renamed)
+    }
   }
 
   private static func parts(of connection: SQLiteConnection) throws -> [Part] {
