@@ -56,19 +56,6 @@ struct Orphans {
     }
   }
 
-  /// Whether there are any. Looks at whole tables.
-  func areThere() throws -> Bool {
-    try schema.links.contains { link in
-      let (child, parent) = (schema.tables[link.table], schema.tables[link.target].name)
-      let column = child.columns[link.column].name
-      return try link.isInZone
-        && connection.row(
-          """
-          SELECT 1 FROM "\(child.name)" WHERE "\(column)" IS NOT NULL AND "\(column)" NOT IN (SELECT "id" FROM "\(parent)") LIMIT 1
-          """) != nil
-    }
-  }
-
   /// Settles such a record.
   ///
   /// - Returns: whether that changed it.
