@@ -163,6 +163,8 @@ public final class Store: Sendable {
 
   // MARK: In the background
 
+  private static let interruptionPause = Duration.milliseconds(5)
+
   /// Lets go of the file, of its locks and of its memory, before the system suspends the app: iOS ends an app that holds a lock on a file in a
   /// shared folder then (`0xdead10cc`). `SyncEngine.suspend()` calls this.
   ///
@@ -172,8 +174,12 @@ public final class Store: Sendable {
     suspension.begin()
     foreignWrites.stop()
     let interruption = Task { [environment, readers, writer] in
-      guard (try? await environment.sleep(grace)) != nil else { return }
-      for queue in readers + [writer] { queue.interrupt() }
+      var pause = grace
+      // A transaction that is between two statements notices none of them.
+      while (try? await environment.sleep(pause)) != nil, !Task.isCancelled {
+        for queue in readers + [writer] { queue.interrupt() }
+        pause = Self.interruptionPause
+      }
     }
     for queue in readers { await queue.suspend() }
     // At last: whoever closes last moves the log into the file.

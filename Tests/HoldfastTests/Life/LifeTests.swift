@@ -155,6 +155,42 @@ struct LifeTests {
     #expect(try await fixture.store.read { try $0.count(List.all) } == 0)
   }
 
+  @Test(
+    "a transaction that is between two statements when the grace ends is rolled back at the next one (I6)")
+  func interruptedBetween() async throws {
+    let fixture = try Fixture()
+    let (pauses, isInterrupted) = (Locked(0), DispatchSemaphore(value: 0))
+    let environment = StoreEnvironment(
+      now: StoreEnvironment.system.now, random: StoreEnvironment.system.random,
+      sleep: { _ in
+        // The first pause is the grace.
+        if pauses.withLock({
+          $0 += 1; return $0
+        }) == 2 {
+          isInterrupted.signal()
+        }
+        await Task.yield()
+        try Task.checkCancellation()
+      })
+    let store = try Store(path: fixture.path, schema: fixture.store.schema, environment: environment)
+    let (starts, start) = AsyncStream.makeStream(of: Void.self)
+    let write = Task {
+      try await store.write { db in
+        try db.insert(List(id: IDs.list, title: "half"))
+        start.yield()
+        isInterrupted.wait()
+        try db.execute(
+          "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) UPDATE lists SET title = (SELECT max(i) FROM n)"
+        )
+      }
+    }
+    for await _ in starts { break }
+    await store.suspend()
+    let error = await #expect(throws: StoreError.self) { try await write.value }
+    #expect(error?.code == .suspended)
+    #expect(try await fixture.store.read { try $0.count(List.all) } == 0)
+  }
+
   @Test("an engine that is suspended while it syncs goes on when it is resumed (I7)")
   func suspendedEngine() async throws {
     let fixture = try Fixture()
