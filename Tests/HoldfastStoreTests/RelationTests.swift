@@ -36,7 +36,7 @@ import Testing
     try settle()
   }
 
-  @Test("a root and its child may refer to each other, in each order, also where a deletion is taken back (I3, I9)")
+  @Test("a root and its child may refer to each other, in each order, also when they are made again (I9)")
   func circle() throws {
     let schema = try SyncSchema(
       name: "trees",
@@ -47,7 +47,8 @@ import Testing
         TableSchema(
           "nodes", zone: .parent("tree"),
           columns: [
-            ColumnSchema("tree", .reference, required: true, reference: Reference(to: "trees", onDelete: .cascade)),
+            ColumnSchema(
+              "tree", .reference, required: true, reference: Reference(to: "trees", onDelete: .cascade)),
             ColumnSchema("next", .reference, reference: Reference(to: "nodes", onDelete: .setNull)),
           ]),
       ])
