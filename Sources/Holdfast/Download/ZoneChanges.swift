@@ -49,7 +49,8 @@ struct ZoneChanges {
       try values(of: table, UnsafeBufferPointer(rebasing: bytes[change.columns]))
     }
     if session.isRestored,
-      try recoveredRecords.noteIfLater(table, id, than: change.rev, session.writable, values: arriving)
+      try recoveredRecords.noteIfLater(
+        table, id, in: session.zone, than: change.rev, session.writable, values: arriving)
     {
       return true
     }

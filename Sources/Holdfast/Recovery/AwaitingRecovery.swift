@@ -78,9 +78,10 @@ package struct AwaitingRecovery {
       (set, size) = ([], 0)
     }
     let recovered = try connection.rows(
-      "SELECT body FROM holdfast_recovered WHERE zone = ? ORDER BY n", [.text(zone)])
+      "SELECT body, arrived_in FROM holdfast_recovered WHERE zone = ? ORDER BY n", [.text(zone)])
     let user = try database.state().user
     for row in recovered {
+      if let arrival = row[1].text { try zones.resync(arrival) }
       guard let operation = try recoveredRecords.operation(of: row[0].blob ?? [], exceptMembershipOf: user)
       else { continue }
       set.append(operation)

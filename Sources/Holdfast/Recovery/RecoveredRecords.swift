@@ -19,14 +19,17 @@ struct RecoveredRecords {
   /// Notes the record of an arriving change, or its deletion, when what is known here is later; a record also when it is something else: which of
   /// its edits the server has had is for the server to tell.
   ///
-  /// - Parameter values: the values that arrive, in the order of the table's columns.
+  /// - Parameters:
+  ///   - zone: where the change arrives.
+  ///   - values: the values that arrive, in the order of the table's columns.
   /// - Returns: whether what is here stays as it is, as it is later.
   func noteIfLater(
-    _ table: Int, _ id: String, than rev: Int64, _ writable: Set<Int>, values: () throws -> [Value]
+    _ table: Int, _ id: String, in zone: String, than rev: Int64, _ writable: Set<Int>,
+    values: () throws -> [Value]
   ) throws -> Bool {
     if let known = try rebase.history(table, id).base {
       let isNoted = try known.rev > rev || self.values(of: known, table) != values()
-      return try isNoted && note(table, id, known, writable) && known.rev > rev
+      return try isNoted && note(table, id, known, writable, arrivedIn: zone) && known.rev > rev
     }
     let deletion = try connection.row(
       "SELECT rev, zone FROM holdfast_deleted WHERE record_table = ? AND id = ?",
@@ -109,10 +112,14 @@ struct RecoveredRecords {
     return order
   }
 
-  private func note(_ table: Int, _ id: String, _ known: RecordState, _ writable: Set<Int>) throws -> Bool {
+  private func note(
+    _ table: Int, _ id: String, _ known: RecordState, _ writable: Set<Int>, arrivedIn arrival: String? = nil
+  ) throws -> Bool {
     guard known.rev > 0, writable.contains(table), case .text(let zone) = known.zone else { return false }
     let values = values(of: known, table)
-    try note(RecoveredRecord(table: table, id: id, zone: zone, rev: known.rev, values: values))
+    try note(
+      RecoveredRecord(table: table, id: id, zone: zone, rev: known.rev, values: values),
+      arrivedIn: arrival == zone ? nil : arrival)
     return true
   }
 
@@ -120,14 +127,20 @@ struct RecoveredRecords {
     sql[table].columns.map { Value(known.values[$0] ?? .null) }
   }
 
-  private func note(_ record: RecoveredRecord) throws {
+  /// - Parameter arrival: another zone, in which the server has the record. Should it not take the record back, that zone is resynced.
+  private func note(_ record: RecoveredRecord, arrivedIn arrival: String? = nil) throws {
     Trace.took(.recoveryNoted)
     var writer = JSONWriter(capacity: 256)
     record.write(to: &writer, of: schema.tables[record.table])
     try connection.run(
-      "INSERT OR REPLACE INTO holdfast_recovered (record_table, id, zone, body) VALUES (?, ?, ?, ?)",
+      """
+      INSERT OR REPLACE INTO holdfast_recovered (record_table, id, zone, body, arrived_in)
+      VALUES (?1, ?2, ?3, ?4,
+        coalesce(?5, (SELECT arrived_in FROM holdfast_recovered WHERE record_table = ?1 AND id = ?2)))
+      """,
       [
         .text(schema.tables[record.table].name), .text(record.id), .text(record.zone), .blob(writer.bytes),
+        arrival.map(SQLiteValue.text) ?? .null,
       ])
   }
 
@@ -172,9 +185,9 @@ struct RecoveredRecords {
     for (index, number) in numbers.enumerated() {
       if let problem = refused[Int64(index)],
         let row = try connection.row(
-          "SELECT body, zone FROM holdfast_recovered WHERE n = ?", [.integer(number)])
+          "SELECT body, zone, arrived_in FROM holdfast_recovered WHERE n = ?", [.integer(number)])
       {
-        try zones.resync(row[1].text ?? "")
+        for zone in [row[1].text, row[2].text].compactMap({ $0 }) { try zones.resync(zone) }
         if let set = try changeSet(of: row[0].blob ?? []) {
           try quarantine.add(first: -1, body: set, operation: -1, problem: problem, RolledBack(), &lacking)
           quarantined += 1

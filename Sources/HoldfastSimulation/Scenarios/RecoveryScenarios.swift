@@ -56,6 +56,33 @@ enum RecoveryScenarios {
           stage.settle()
         }),
       Scenario(
+        name: "A move that a restored server does not take back", guards: "I7", users: [0, 1],
+        takes: [.recoveryNoted],
+        script: { stage in
+          let (old, new) = (stage.makeList(0), stage.makeList(0))
+          let item = stage.makeItem(0, in: old)
+          for list in [old, new] { stage.share(0, list, with: "user1") }
+          stage.settle()
+          stage.perform(.backUpServer)
+          stage.goOffline(0)
+          stage.set(1, "items", item, "list_id", .text(new))
+          stage.sync(1)
+          for _ in 0..<3 {
+            stage.edit(1, "items", item, "title")
+            stage.sync(1)
+          }
+          stage.goOffline(1)
+          stage.restore()
+          stage.goOnline(0)
+          stage.delete(0, "lists", new)
+          stage.sync(0)
+          stage.sync(0)
+          stage.goOnline(1)
+          stage.settle()
+          stage.expect("I7", stage.isThere("items", item), "the server has it where it was")
+          stage.expect("I7", stage.isThere("items", item, on: 1), "so has the device that had moved it")
+        }),
+      Scenario(
         name: "A user leaves a zone of a restored server", guards: "I3", users: [0, 0, 1],
         takes: [.zoneAwaitingRecovery, .zoneGivenUp],
         script: { stage in
