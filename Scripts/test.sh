@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests, all or those whose name has the word given, and ends with "N passed, N failed". What goes through the
 # server's store runs on SQLite, on PostgreSQL, and some of it on PostgreSQL behind PgBouncer. All of them means the simulation too: its
-# named scenarios, interrupted at every eighth step, others each time, then new seeds for half a minute. Three of these parts run beside
+# named scenarios, interrupted at every tenth step, others each time, then new seeds for half a minute. Three of these parts run beside
 # each other: most tests wait for processes that they started.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -130,7 +130,7 @@ Scripts/typecheck-apps.sh
 # What takes longest begins first.
 set -m
 start on_postgres HoldfastStore "${one_store[@]}" "${chosen[@]}"
-if (($# == 0)); then start simulate --scenarios --every 8; fi
+if (($# == 0)); then start simulate --scenarios --every 10; fi
 start run 'on SQLite' EndToEnd
 start on_postgres HoldfastServer "${one_store[@]}"
 start on_postgres EndToEnd "${one_store[@]}" "${once[@]}"
