@@ -173,7 +173,7 @@ final class API: Sendable {
     // HEAD is handled as GET; the HTTP layer omits the body.
     if request.method == "HEAD" { request.method = "GET" }
     let step = try step(for: request, at: address, isHead: received.method == "HEAD")
-    return SessionCookie.keep(step, of: request, at: address)
+    return SessionCookie.keep(step, of: request, at: address, hashes)
   }
 
   /// Handles a request at an address that supports its method.
@@ -203,8 +203,7 @@ final class API: Sendable {
     case .eventTickets: return try EventRoutes(api: self).makeTicket(request)
     case .records(let table):
       if request.method != "GET" { return try writing.change(request, at: .table(table)) }
-      let namesIDs = request.queryItems.contains { $0.name == "ids" }
-      return try namesIDs
+      return try request.queryValue("ids") != nil
         ? reading.records(request, table)
         : reading.index(request, table: table, keepsResult: !isHead)
     case .record(let table, let id):
@@ -351,7 +350,9 @@ final class API: Sendable {
 
   /// The text behind `Bearer`, or that of the cookie.
   func bearerText(of request: HTTPRequest) throws(Problem) -> Substring {
-    guard let header = request.headers["Authorization"] else { return try SessionCookie.token(of: request) }
+    guard let header = request.headers["Authorization"] else {
+      return try SessionCookie.token(of: request, hashes)
+    }
     // Compared by bytes for speed, as it runs for every request. Setting bit 5 lower-cases a letter.
     let scheme: StaticString = "bearer "
     var field = header

@@ -22,14 +22,12 @@ enum SessionCookie {
   }
 
   /// The id of a token: the first half of the SHA-256 hash that the server stores.
-  static func id(of token: some StringProtocol) -> String {
-    TokenHash(of: token).withBytes { hexadecimal($0.prefix(16)) }
-  }
+  static func id(of hash: TokenHash) -> String { hash.withBytes { hexadecimal($0.prefix(16)) } }
 
   /// The token in the cookie of a request.
   ///
   /// - Throws: `Problem.tokenMissing` when there is none, or another origin's page may have sent it; `Problem.tokenInvalid` for that of another session.
-  static func token(of request: HTTPRequest) throws(Problem) -> Substring {
+  static func token(of request: HTTPRequest, _ hashes: TokenHashes) throws(Problem) -> Substring {
     guard let token = value(name, of: request) else { throw Problem(.tokenMissing) }
     guard let id = id(in: request), !id.isEmpty else {
       throw Problem(
@@ -40,7 +38,7 @@ enum SessionCookie {
     guard isOfOwnOrigin(request) else {
       throw Problem(.tokenMissing, "The cookie is valid for pages of the server's own origin only.")
     }
-    guard id == self.id(of: token) else {
+    guard id == self.id(of: hashes[token]) else {
       throw Problem(.tokenInvalid, "The cookie is of another session: somebody has signed in here since.")
     }
     return token
@@ -64,13 +62,14 @@ enum SessionCookie {
   }
 
   /// A step that keeps the token of its answer in the cookie, keeps the cookie for longer, or ends it.
-  static func keep(_ step: Step, of request: HTTPRequest, at address: Address) -> Step {
+  static func keep(_ step: Step, of request: HTTPRequest, at address: Address, _ hashes: TokenHashes) -> Step
+  {
     if id(in: request) == nil { return step }
     switch (request.method, address) {
     case ("POST", .accounts), ("POST", .sessions), ("POST", .devices):
       return step.answering { moved($0, of: request) }
     case ("POST", .sync):
-      guard let token = try? token(of: request) else { return step }
+      guard let token = try? token(of: request, hashes) else { return step }
       return step.answering { $0.status == 200 ? $0.with(cookie(String(token), lifetime, request)) : $0 }
     case ("DELETE", .currentSession):
       return step.answering { $0.status == 204 ? $0.with(cookie("", 0, request)) : $0 }
@@ -85,7 +84,7 @@ enum SessionCookie {
     else { return response }
     var moved = response.with(cookie(token, lifetime, request))
     let members = (session.members ?? []).map { member in
-      member.name == "token" ? JSONValue.Member("token_id", .string(id(of: token))) : member
+      member.name == "token" ? JSONValue.Member("token_id", .string(id(of: TokenHash(of: token)))) : member
     }
     moved.body = JSONValue.object(members).bytes
     return moved
