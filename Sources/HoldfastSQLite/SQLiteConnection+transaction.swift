@@ -98,8 +98,7 @@ extension SQLiteConnection {
   /// - Returns: the result of `body`.
   /// - Throws: the error of `body`; `SQLiteError` if the savepoint can't be created or, if outermost, not committed.
   package func savepoint<T>(_ name: String = "holdfast", _ body: () throws -> T) throws -> T {
-    let parts = name.split(separator: "\"", omittingEmptySubsequences: false)
-    let quoted = "\"" + parts.joined(separator: "\"\"") + "\""
+    let quoted = SQLiteName.quoted(name)
     let isOutermost = !isInTransaction
     let tables = observation.tables
     try run("SAVEPOINT \(quoted)")
@@ -177,13 +176,9 @@ extension SQLiteConnection {
   /// - Parameter sql: the text; its first statement is prepared, not run.
   /// - Throws: `.error` if the SQL is wrong.
   package func tablesRead(by sql: String) throws(SQLiteError) -> TextSet {
-    let database = database
     var prepared: OpaquePointer?
     let outcome = observation.collect { sqlite3_prepare_v2(database, sql, -1, &prepared, nil) }
-    guard outcome.result == SQLITE_OK else {
-      throw SQLiteError(outcome.result, of: database, statement: sql, while: .preparing)
-    }
-    sqlite3_finalize(prepared)
+    try finish(prepared, outcome.result, of: sql)
     return database.tables(among: outcome.read)
   }
 
@@ -192,14 +187,20 @@ extension SQLiteConnection {
   /// - Parameter sql: the text; its first statement is prepared, not run.
   /// - Throws: `.error` if the statement, or a trigger, names what is not there.
   package func triggers(runBy sql: String) throws(SQLiteError) -> TextMap<TextSet> {
-    let database = database
     var prepared: OpaquePointer?
     let outcome = observation.collectTriggers { sqlite3_prepare_v2(database, sql, -1, &prepared, nil) }
-    guard outcome.result == SQLITE_OK else {
-      throw SQLiteError(outcome.result, of: database, statement: sql, while: .preparing)
+    try finish(prepared, outcome.result, of: sql)
+    return outcome.triggers
+  }
+
+  /// Ends a statement that was prepared for what it says of itself.
+  ///
+  /// - Throws: why it was not.
+  private func finish(_ prepared: OpaquePointer?, _ result: Int32, of sql: String) throws(SQLiteError) {
+    guard result == SQLITE_OK else {
+      throw SQLiteError(result, of: database, statement: sql, while: .preparing)
     }
     sqlite3_finalize(prepared)
-    return outcome.triggers
   }
 }
 

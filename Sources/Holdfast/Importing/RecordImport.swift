@@ -68,17 +68,9 @@ package struct RecordImport {
 
   /// Sets the references that records came without, where the records that they name have come since.
   private mutating func setLateReferences() async throws {
-    while !late.isEmpty {
-      let batch = Array(late.prefix(Self.batch))
-      late.removeFirst(batch.count)
-      do { try await setTogether(batch) } catch  where Self.isOfOneRecord(error) {
-        for reference in batch {
-          do { try await setTogether([reference]) } catch  where Self.isOfOneRecord(error) {
-            lack(reference.record, (error as? Problem)?.detail ?? "\(error)")
-          }
-        }
-      }
-    }
+    try await inBatches(
+      late, { try await $0.setTogether($1) }, refused: { $0.lack($1.record, $2) })
+    late = []
   }
 
   private mutating func setTogether(_ references: [ImportWriting.LateReference]) async throws {
@@ -93,14 +85,25 @@ package struct RecordImport {
   }
 
   private mutating func write(_ records: [ImportedRecord], _ patience: ImportWriting.Patience) async throws {
-    var rest = records[...]
+    try await inBatches(
+      records, { try await $0.writeTogether($1, patience) }, refused: { $0.leaveOut($1, $2) })
+  }
+
+  /// Writes many, some at a time. Where one of them is at fault, each is written by itself.
+  ///
+  /// - Parameter refused: gets what could not be written, and the reason.
+  private mutating func inBatches<Item>(
+    _ items: [Item], _ write: (inout Self, [Item]) async throws -> Void,
+    refused: (inout Self, Item, String) -> Void
+  ) async throws {
+    var rest = items[...]
     while !rest.isEmpty {
       let batch = Array(rest.prefix(Self.batch))
       rest = rest.dropFirst(Self.batch)
-      do { try await writeTogether(batch, patience) } catch  where Self.isOfOneRecord(error) {
-        for record in batch {
-          do { try await writeTogether([record], patience) } catch  where Self.isOfOneRecord(error) {
-            leaveOut(record, (error as? Problem)?.detail ?? "\(error)")
+      do { try await write(&self, batch) } catch  where Self.isOfOneRecord(error) {
+        for item in batch {
+          do { try await write(&self, [item]) } catch  where Self.isOfOneRecord(error) {
+            refused(&self, item, (error as? Problem)?.detail ?? "\(error)")
           }
         }
       }

@@ -52,9 +52,9 @@ struct SQLiteSource {
 
   /// Reads the records of a table, some at a time.
   func read(_ table: Table, batch: Int, _ body: ([ImportedRecord]) async throws -> Void) async throws {
-    let columns = [table.key] + table.columns.map { Self.quoted($0.source) }
+    let columns = [table.key] + table.columns.map { SQLiteName.quoted($0.source) }
     let statement = try connection.statement(
-      "SELECT \(columns.joined(separator: ", ")) FROM \(Self.quoted(table.source))")
+      "SELECT \(columns.joined(separator: ", ")) FROM \(SQLiteName.quoted(table.source))")
     defer { statement.reset() }
     var records: [ImportedRecord] = []
     while try statement.step() {
@@ -97,7 +97,7 @@ struct SQLiteSource {
       }
       columns.append((table.columns[index].name, name))
     }
-    return (Table(name: table.name, source: source, key: quoted(key), columns: columns), ignored)
+    return (Table(name: table.name, source: source, key: SQLiteName.quoted(key), columns: columns), ignored)
   }
 
   /// Those first that others refer to; tables that refer to each other in a circle in any order.
@@ -113,10 +113,6 @@ struct SQLiteSource {
     }
     for table in tables { visit(table) }
     return sorted
-  }
-
-  private static func quoted(_ name: String) -> String {
-    "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
   }
 
   /// The name among those of a schema that another database's name stands for.

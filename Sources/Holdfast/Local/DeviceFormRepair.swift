@@ -56,12 +56,12 @@ struct DeviceFormRepair {
       try connection.execute("DROP TRIGGER \"\(row[0].text ?? "")\"")
     }
     for (table, from) in renamed {
-      let from = from.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
+      let from = SQLiteName.quoted(from)
       do {
         try connection.execute(
           """
-          ALTER TABLE "\(table)" RENAME TO "holdfast_renamed"; CREATE TABLE "\(from)" ("id" TEXT PRIMARY KEY);
-          ALTER TABLE "\(from)" RENAME TO "\(table)"; DROP TABLE "\(table)";
+          ALTER TABLE "\(table)" RENAME TO "holdfast_renamed"; CREATE TABLE \(from) ("id" TEXT PRIMARY KEY);
+          ALTER TABLE \(from) RENAME TO "\(table)"; DROP TABLE "\(table)";
           ALTER TABLE "holdfast_renamed" RENAME TO "\(table)";
           """)
       } catch {

@@ -45,7 +45,7 @@ struct ForeignObjects {
         let name = row[0].text ?? ""
         throw StoreError(
           .foreignObject,
-          "The unique index \(name) would refuse records of other devices. Drop it: DROP INDEX \(Self.quoted(name)). Name its columns in `unique` of \(table.name) in the schema, or make an index that is not unique."
+          "The unique index \(name) would refuse records of other devices. Drop it: DROP INDEX \(SQLiteName.quoted(name)). Name its columns in `unique` of \(table.name) in the schema, or make an index that is not unique."
         )
       }
     }
@@ -110,7 +110,8 @@ struct ForeignObjects {
 
   private func refusal(of trigger: String, _ reason: String) -> StoreError {
     StoreError(
-      .foreignObject, "The trigger \(trigger) \(reason). Drop it: DROP TRIGGER \(Self.quoted(trigger)).")
+      .foreignObject, "The trigger \(trigger) \(reason). Drop it: DROP TRIGGER \(SQLiteName.quoted(trigger))."
+    )
   }
 
   // MARK: References
@@ -133,9 +134,5 @@ struct ForeignObjects {
   /// SQLite finds tables without regard to the case of ASCII letters.
   private func isRecords(_ name: String) -> Bool {
     schema.tables.contains { $0.name.lowercased() == name.lowercased() }
-  }
-
-  private static func quoted(_ name: String) -> String {
-    "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
   }
 }

@@ -93,8 +93,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation, CustomS
 
     /// Adds the name of a table or a column in quotes.
     public mutating func appendInterpolation(identifier name: String) {
-      let parts = name.split(separator: "\"", omittingEmptySubsequences: false)
-      sql.text += "\"" + parts.joined(separator: "\"\"") + "\""
+      sql.text += SQLiteName.quoted(name)
     }
 
     /// Binds values as a list, for `IN`; one without values matches nothing.

@@ -69,7 +69,7 @@ package struct DeviceForm: Sendable {
     var difference = Difference()
     for part in present where part.type == "trigger" {
       guard part.name.hasPrefix("holdfast_"), names[part.name] != part.sql else { continue }
-      difference.statements.append("DROP TRIGGER \(Self.quoted(part.name))")
+      difference.statements.append("DROP TRIGGER \(SQLiteName.quoted(part.name))")
       difference.hasUnrecordedEdits = true
     }
     for (table, names) in columns where texts[table] != nil {
@@ -87,7 +87,7 @@ package struct DeviceForm: Sendable {
     for part in parts where texts[part.name] != part.sql {
       if part.type == "table", texts[part.name] != nil { continue }
       if part.type == "index", texts[part.name] != nil {
-        difference.statements.append("DROP INDEX \(Self.quoted(part.name))")
+        difference.statements.append("DROP INDEX \(SQLiteName.quoted(part.name))")
       }
       difference.statements.append(part.sql)
       if part.type != "index" { difference.hasUnrecordedEdits = true }
@@ -130,9 +130,5 @@ package struct DeviceForm: Sendable {
   private static func columns(of table: String, on connection: SQLiteConnection) throws -> [String] {
     let rows = try connection.rows("SELECT name, pk FROM pragma_table_info(?)", [.text(table)])
     return rows.map { "\($0[0].text ?? "")\($0[1].integer == 0 ? "" : " (primary key)")" }
-  }
-
-  private static func quoted(_ name: String) -> String {
-    "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
   }
 }
