@@ -65,13 +65,17 @@ let package = Package(
     .target(name: "HoldfastCore", swiftSettings: core),
     .target(name: "HoldfastSystem", swiftSettings: optimized),
     .target(
+      name: "HoldfastDigest",
+      dependencies: ["HoldfastCore", .target(name: "COpenSSL", condition: .when(platforms: [.linux]))],
+      swiftSettings: optimized),
+    .target(
       name: "HoldfastSQLite", dependencies: ["HoldfastCore", "HoldfastSystem", "CSQLite"],
       swiftSettings: optimized),
     .target(name: "HoldfastCurl", dependencies: ["HoldfastCore", "CCurl"], swiftSettings: whole),
     .target(
       name: "Holdfast",
       dependencies: [
-        "HoldfastCore", "HoldfastSystem", "HoldfastSQLite",
+        "HoldfastCore", "HoldfastSystem", "HoldfastDigest", "HoldfastSQLite",
         .target(name: "HoldfastCurl", condition: .when(platforms: [.linux])),
       ], swiftSettings: whole),
     .target(name: "HoldfastConcurrency", dependencies: ["HoldfastSystem"], swiftSettings: optimized),
@@ -107,7 +111,8 @@ let package = Package(
     .target(
       name: "HoldfastServer",
       dependencies: [
-        "HoldfastCore", "HoldfastSystem", "HoldfastConcurrency", "CWebClient", "HoldfastService",
+        "HoldfastCore", "HoldfastSystem", "HoldfastDigest", "HoldfastConcurrency", "CWebClient",
+        "HoldfastService",
         "HoldfastSQLite", "HoldfastSQLiteStore",
         "HoldfastPostgres", "HoldfastPostgresStore", "HoldfastHTTP", "CSodium", "CZstd", "COpenSSL",
       ],
@@ -186,9 +191,9 @@ let package = Package(
     .testTarget(
       name: "HoldfastServerTests",
       dependencies: [
-        "HoldfastCore", "HoldfastSystem", "HoldfastConcurrency", "HoldfastSQLite", "HoldfastPostgres",
-        "HoldfastService", "HoldfastSQLiteStore", "HoldfastPostgresStore", "HoldfastServer",
-        "TemporaryPostgres", "ServerScenes", "CSodium",
+        "HoldfastCore", "HoldfastSystem", "HoldfastDigest", "HoldfastConcurrency", "HoldfastSQLite",
+        "HoldfastPostgres", "HoldfastService", "HoldfastSQLiteStore", "HoldfastPostgresStore",
+        "HoldfastServer", "TemporaryPostgres", "ServerScenes", "CSodium",
       ], swiftSettings: whole),
     .testTarget(
       name: "HoldfastTests",

@@ -20,13 +20,14 @@ module() {
   swiftc -emit-module -module-name "$name" -emit-module-path "$folder/$name.swiftmodule" "${features[@]}" "$@"
 }
 
-for name in Combine Network BackgroundTasks Security Darwin; do module "$name" "Scripts/apple/$name.swift" & done
+for name in Combine Network BackgroundTasks CryptoKit Security Darwin; do module "$name" "Scripts/apple/$name.swift" & done
 wait
 module SwiftUI Scripts/apple/SwiftUI.swift
 # Of these only the declarations count.
 skipped=(-wmo -Xfrontend -experimental-skip-non-inlinable-function-bodies)
 module HoldfastCore "${skipped[@]}" $(find -L Sources/HoldfastCore -name '*.swift')
 module HoldfastSystem $(find -L Sources/HoldfastSystem -name '*.swift')
+module HoldfastDigest Sources/HoldfastDigest/ContentDigest.swift
 sqlite=(-Xcc "-fmodule-map-file=Sources/CSQLite/module.modulemap")
 module HoldfastSQLite "${skipped[@]}" "${sqlite[@]}" $(find -L Sources/HoldfastSQLite -name '*.swift')
 module Holdfast -wmo -warnings-as-errors "${sqlite[@]}" $(find -L Sources/Holdfast -name '*.swift')

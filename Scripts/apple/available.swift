@@ -66,7 +66,7 @@ let oldest = systems.map { system in
 }
 
 var texts: [(path: String, text: String)] = []
-for module in ["HoldfastCore", "HoldfastSystem", "HoldfastSQLite", "Holdfast"] {
+for module in ["HoldfastCore", "HoldfastSystem", "HoldfastDigest", "HoldfastSQLite", "Holdfast"] {
   for path in try sources(module) {
     texts.append((path, code(of: try String(contentsOfFile: path, encoding: .utf8))))
   }

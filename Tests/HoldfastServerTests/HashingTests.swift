@@ -1,5 +1,6 @@
 import CSodium
 import HoldfastCore
+import HoldfastDigest
 import Testing
 
 @testable import HoldfastService
@@ -15,6 +16,23 @@ struct HashingTests {
       var hash = [UInt8](repeating: 0, count: 32)
       crypto_hash_sha256(&hash, message, UInt64(count))
       #expect(SHA256.hash(of: message) == hash)
+    }
+  }
+
+  @Test("SHA-256 in pieces, as files are hashed")
+  mutating func pieces() {
+    for count in 0...200 {
+      let message = random.take(count)
+      let digest = ContentDigest()
+      var rest = message[...]
+      while let size = [1, 64, 63, 7].first(where: { $0 <= rest.count && ($0 + rest.count) % 2 == 0 })
+        ?? (rest.isEmpty ? nil : 1)
+      {
+        digest.add(Array(rest.prefix(size)))
+        rest = rest.dropFirst(size)
+      }
+      digest.add([])
+      #expect(digest.finish() == SHA256.hash(of: message))
     }
   }
 

@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastCore
+import HoldfastDigest
 
 /// A snapshot of which a part may be here already.
 struct SnapshotProgress: Sendable, Equatable {
@@ -68,11 +69,11 @@ struct SnapshotDownloads: Sendable {
   func isIntact(_ zone: String, _ progress: SnapshotProgress) -> Bool {
     guard let handle = try? FileHandle(forReadingFrom: file(zone)) else { return false }
     defer { try? handle.close() }
-    var hash = SHA256()
+    let digest = ContentDigest()
     while let part = try? handle.read(upToCount: 1 << 20), !part.isEmpty {
-      part.withUnsafeBytes { hash.add($0) }
+      part.withUnsafeBytes { digest.add($0) }
     }
-    return Data(hash.hash()).base64EncodedString() == progress.digest
+    return Data(digest.finish()).base64EncodedString() == progress.digest
   }
 
   /// Removes what is here of a zone's snapshot.

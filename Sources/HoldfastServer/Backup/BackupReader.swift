@@ -1,5 +1,6 @@
 import Glibc
 import HoldfastCore
+import HoldfastDigest
 import HoldfastSQLiteStore
 import HoldfastService
 
@@ -43,15 +44,15 @@ final class BackupReader {
     guard head.count == 12 else { throw damaged }
     let length = head[8...].reduce(0) { $0 << 8 | Int($1) }
     guard length <= manifestLimit, size >= 12 + length + 32 else { throw damaged }
-    var hash = SHA256()
+    let digest = ContentDigest()
     var offset = 0
     while offset < size - 32 {
       let bytes = try read(file, at: offset, count: min(portion, size - 32 - offset))
       if bytes.isEmpty { throw damaged }
-      hash.add(bytes)
+      digest.add(bytes)
       offset += bytes.count
     }
-    guard try read(file, at: offset, count: 32) == hash.hash() else { throw damaged }
+    guard try read(file, at: offset, count: 32) == digest.finish() else { throw damaged }
     return (
       try BackupManifest(parsing: read(file, at: 12, count: length)), 12 + length..<size - 32
     )

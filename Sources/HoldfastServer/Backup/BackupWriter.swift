@@ -1,5 +1,6 @@
 import Glibc
 import HoldfastCore
+import HoldfastDigest
 import HoldfastSQLiteStore
 import HoldfastService
 
@@ -10,7 +11,7 @@ final class BackupWriter {
   /// The files beside the backup until then.
   let draft: BackupDraft
   private let compressor: ZstandardCompressor
-  private var hash = SHA256()
+  private let digest = ContentDigest()
 
   /// - Throws: `ServerError` if the file can't be created, or exists.
   init(_ path: String) throws {
@@ -36,14 +37,14 @@ final class BackupWriter {
   /// Completes the file and gives it its name.
   func finish() throws {
     try compressor.add([], isLast: true) { try write($0) }
-    try hash.hash().withUnsafeBytes { try put($0) }
+    try digest.finish().withUnsafeBytes { try put($0) }
     try draft.publish()
   }
 
   private func write(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try write($0) } }
 
   private func write(_ bytes: UnsafeRawBufferPointer) throws {
-    hash.add(bytes)
+    digest.add(bytes)
     try put(bytes)
   }
 

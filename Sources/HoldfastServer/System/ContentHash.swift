@@ -1,7 +1,7 @@
-internal import CSodium
+import HoldfastDigest
 import HoldfastService
 
-/// A SHA-256 hash by libsodium, which is faster than HoldfastCore's.
+/// The SHA-256 hash of a content.
 struct ContentHash: Sendable, Hashable {
   /// The 32 bytes.
   let bytes: [UInt8]
@@ -11,30 +11,27 @@ struct ContentHash: Sendable, Hashable {
 
   /// The hash of several contents, each prefixed with its length, so that different lists have different hashes.
   init(of parts: [[UInt8]]) {
-    var state = crypto_hash_sha256_state()
-    crypto_hash_sha256_init(&state)
+    let digest = ContentDigest()
     for part in parts {
-      let length = Array("\(part.count):".utf8)
-      crypto_hash_sha256_update(&state, length, UInt64(length.count))
-      crypto_hash_sha256_update(&state, part, UInt64(part.count))
+      digest.add(Array("\(part.count):".utf8))
+      digest.add(part)
     }
-    bytes = Self.end(&state)
+    bytes = digest.finish()
   }
 
   /// The hash of a content in pieces. An empty piece is the end.
   ///
   /// - Parameter next: returns the piece at an offset.
   init(pieces next: (_ offset: Int64) -> [UInt8]) {
-    var state = crypto_hash_sha256_state()
-    crypto_hash_sha256_init(&state)
+    let digest = ContentDigest()
     var offset: Int64 = 0
     while true {
       let bytes = next(offset)
       if bytes.isEmpty { break }
-      crypto_hash_sha256_update(&state, bytes, UInt64(bytes.count))
+      digest.add(bytes)
       offset += Int64(bytes.count)
     }
-    bytes = Self.end(&state)
+    bytes = digest.finish()
   }
 
   /// Parses 64 hex digits; nil for other texts.
@@ -49,11 +46,5 @@ struct ContentHash: Sendable, Hashable {
       bytes.append(byte)
     }
     self.bytes = bytes
-  }
-
-  private static func end(_ state: inout crypto_hash_sha256_state) -> [UInt8] {
-    var hash = [UInt8](repeating: 0, count: 32)
-    crypto_hash_sha256_final(&state, &hash)
-    return hash
   }
 }
