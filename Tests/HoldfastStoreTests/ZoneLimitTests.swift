@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import HoldfastServer
+@testable import HoldfastService
 
 /// What a zone holds is counted, and bounded. Invariants I3, I11 and I12; docs/OPERATIONS.md, section 5.
 @Suite struct ZoneLimitTests {
@@ -202,6 +203,72 @@ import Testing
     try alice.sync([.delete("lists", third)])
     #expect(try alice.refused(.create("lists", alice.newID(), ["title": "5"])).code == .userLimit)
     try sound()
+  }
+
+  @Test("the bytes of the zones that a user owns are bounded together, over all of them (I11, I12)")
+  func bytesOfUser() throws {
+    _ = try server.signUp("bob")
+    let shared = try alice.makeList("Shared")
+    _ = try alice.share(shared, with: "bob")
+    let bob = try server.signIn("bob")
+    try bob.pull()
+    let limit: Int64 = 64 << 10
+    server.world.limits.withLock { $0.bytes = limit }
+    try server.reopen()
+    let text = JSONValue.string(String(repeating: "x", count: 9000))
+    var (items, refused) = ([String](), 0)
+    for number in 0..<12 {
+      let item = alice.newID()
+      let place = number % 2 == 0 ? list : shared
+      let answer = try alice.sync([
+        .create("items", item, ["list_id": .string(place), "title": "x", "note": text])
+      ])
+      if answer.refused.isEmpty { items.append(item) } else { refused += 1 }
+    }
+    let held = try [list, shared].reduce(0) { $0 + (try self.held($1).bytes) }
+    // The rest is less than what a record takes.
+    #expect(refused > 0 && held <= limit && held > limit - 10_000)
+    #expect(
+      try alice.refused(.create("lists", alice.newID(), ["title": text])).code == .valueTooLong)
+    #expect(
+      try alice.refused(
+        .create("items", alice.newID(), ["list_id": .string(list), "title": "x", "note": text])
+      )
+      .code == .userLimit)
+    // Another's list is not of the user's room, nor is it the other way round.
+    let own = try bob.makeList("Bob's")
+    #expect(
+      try bob.sync([.create("items", bob.newID(), ["list_id": .string(own), "title": "x", "note": text])])
+        .refused.isEmpty)
+    #expect(
+      try bob.sync([.create("items", bob.newID(), ["list_id": .string(shared), "title": "x"])]).refused
+        .isEmpty)
+    // What makes room passes, and so does what then fits.
+    for item in items.prefix(3) { #expect(try alice.sync([.delete("items", item)]).refused.isEmpty) }
+    #expect(
+      try alice.sync([
+        .create("items", alice.newID(), ["list_id": .string(list), "title": "x", "note": text])
+      ])
+      .refused.isEmpty)
+    try sound()
+  }
+
+  @Test("the room of a user is summed up seldom, and never passed by more than a sum leaves (I11)")
+  func sums() {
+    var (room, sums, stored) = (UserRoom(), 0, Int64(0))
+    func take(_ growth: Int64) -> Bool {
+      let fits = room.take(growth, of: "u", limit: 10 << 30) {
+        sums += 1
+        return stored
+      }
+      if fits { stored += growth }
+      return fits
+    }
+    while take(100_000) {}
+    #expect(stored <= 10 << 30 && stored > (10 << 30) - 100_000)
+    #expect(sums < 1200)
+    stored = 0
+    #expect(take(100_000))
   }
 
   @Test("the doctor finds what a zone says wrongly, and the repair mends it")

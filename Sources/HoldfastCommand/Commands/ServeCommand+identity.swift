@@ -25,6 +25,9 @@ extension ServeCommand {
         name: "user-zones", value: "COUNT",
         help: "How many zones a user may own or be a member of, the user's own included; 20,000 unless given"),
       .init(
+        name: "user-size", value: "MB|none",
+        help: "How much the zones that a user owns may hold together; 10240 unless given"),
+      .init(
         name: "session-idle", value: "DAYS",
         help: "How long a session lasts in which nothing is synced or written; 180 unless given"),
       .init(
@@ -56,6 +59,10 @@ extension ServeCommand {
     var limits = configuration.environment.limits
     if let limit = try options.number("sign-up-limit", in: 1...1_000_000) { limits.signUpsInHour = limit }
     limits.zones = try options.number("user-zones", in: 1...20_000) ?? limits.zones
+    if options.has("user-size") {
+      let size = try options.number("user-size", in: 1...1 << 40, "megabytes", orNone: true)
+      limits.bytes = size.map { Int64($0) << 20 }
+    }
     limits.sessionIdle = try days("session-idle", options) ?? limits.sessionIdle
     limits.sessionLifetime = try days("session-lifetime", options) ?? limits.sessionLifetime
     configuration.environment.limits = limits

@@ -32,6 +32,10 @@ final class PostgresConsents: ConsentTable {
   private static let countZones: PostgresStatement = """
     SELECT count(*) FROM (SELECT a.zone FROM holdfast.access a WHERE a."user" = $1 LIMIT $2) z
     """
+  private static let sumBytes: PostgresStatement = """
+    SELECT coalesce(sum(z.bytes), 0)::bigint FROM holdfast.access a JOIN holdfast.zones z ON z.zone = a.zone
+    WHERE a."user" = $1 AND a.role = 'owner' AND NOT z.public
+    """
   private static let countEnded: PostgresStatement = """
     SELECT count(*) FROM holdfast.access a JOIN holdfast.zones z ON z.zone = a.zone AND NOT z.public
     LEFT JOIN holdfast.records r ON r.zone = a.zone AND r.id = a.zone AND r.record_table = ANY ($2) AND r.state = 0
@@ -85,6 +89,10 @@ final class PostgresConsents: ConsentTable {
     var parameters = PostgresParameters(user)
     parameters.append(Int64(limit))
     return Int(try store.connection.query(Self.countZones, parameters).int64(0, 0))
+  }
+
+  func bytes(of user: String) throws -> Int64 {
+    try store.connection.query(Self.sumBytes, PostgresParameters(user)).int64(0, 0)
   }
 
   func endedZoneCount(of user: String, besides zones: [String]) throws -> Int {

@@ -63,6 +63,14 @@ final class SQLiteConsents: ConsentTable {
     return Int(count?.integer ?? 0)
   }
 
+  func bytes(of user: String) throws -> Int64 {
+    try connection.value(
+      """
+      SELECT sum(z.bytes) FROM holdfast_access a JOIN holdfast_zones z ON z.zone = a.zone
+      WHERE a.user = ? AND a.role = 'owner' AND z.public = 0
+      """, [.text(user)])?.integer ?? 0
+  }
+
   func endedZoneCount(of user: String, besides zones: [String]) throws -> Int {
     let isLive = (roots.map { "SELECT id FROM \"\($0)\"" } + ["SELECT id FROM holdfast_accounts"]).map {
       " AND NOT EXISTS (\($0) WHERE id = a.zone)"

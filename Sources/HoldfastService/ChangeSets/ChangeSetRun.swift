@@ -131,10 +131,11 @@ package final class ChangeSetRun {
     try RecordWriting(run: self).checkUnique()
     try checkOwners()
     try validate()
-    // Service tokens have no zone limits.
+    // Service tokens have no such limits.
     if author.device != 0, ledger.scope == nil {
       current = max(0, operations.count - 1)
       try ledger.requireRoom(stores.zoneLimits)
+      try stores.requireRoom(of: author.user)
     }
     try stores.transaction.settle { false }
   }

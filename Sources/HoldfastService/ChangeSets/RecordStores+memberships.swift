@@ -21,6 +21,18 @@ extension RecordStores {
     return try count - consents.endedZoneCount(of: user, among: count, &work, isLive: isLive) < limits.zones
   }
 
+  /// Requires that the zones of a user have room for what the change set adds to them.
+  ///
+  /// - Throws: `Problem.userLimit`.
+  func requireRoom(of user: String) throws {
+    guard let most = limits.bytes else { return }
+    let growth = try ledger.growth(ofZonesOf: user)
+    guard growth > 0, try !room.take(growth, of: user, limit: most, stored: { try consents.bytes(of: user) })
+    else { return }
+    throw Problem(
+      .userLimit, "The zones of a user hold at most \(most) bytes: delete records or lists of yours.")
+  }
+
   /// Accepts the author's own pending membership.
   ///
   /// - Parameter role: the new role; nil to keep the stored one.

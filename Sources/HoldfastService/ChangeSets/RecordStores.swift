@@ -33,6 +33,8 @@ package final class RecordStores {
   let pieceLimit: Int
   /// The limits per zone.
   package let zoneLimits: ZoneLimits
+  /// What the users may still store.
+  var room = UserRoom()
   private let random: @Sendable (Int) -> [UInt8]
 
   package init(

@@ -26,6 +26,9 @@ package protocol ConsentTable: AnyObject {
   /// The number of zones of a user. Stops counting at `limit`.
   func zoneCount(of user: String, upTo limit: Int) throws -> Int
 
+  /// The bytes in the zones that a user owns, without public ones.
+  func bytes(of user: String) throws -> Int64
+
   /// The number of the user's zones that have ended: their root record is deleted.
   func endedZoneCount(of user: String, besides zones: [String]) throws -> Int
 

@@ -3,6 +3,9 @@ public struct UserLimits: Sendable {
   /// The maximum number of zones with an own membership. Groups may grant more. Zones whose root record is deleted count only toward
   /// `zonesOfDevice`.
   public var zones = 20_000
+  /// The maximum number of bytes in the zones that a user owns; nil for no limit. Several nodes may exceed it by what they let pass before they
+  /// count again: `UserRoom`.
+  public var bytes: Int64? = 10 << 30
   /// The maximum number of a user's pending invitations.
   public var invitations = 1_000
   /// The maximum number of pending invitations from one inviter.

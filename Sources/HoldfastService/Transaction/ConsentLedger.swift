@@ -89,6 +89,9 @@ package final class ConsentLedger {
     return (counted[user] ?? 0) + zones.changedRoles.growth(of: user)
   }
 
+  /// The stored bytes of the zones that a user owns.
+  func bytes(of user: String) throws -> Int64 { try table.bytes(of: user) }
+
   /// The number of the user's zones that have ended: their root record is deleted.
   ///
   /// - Parameter count: the number of the user's zones.

@@ -164,12 +164,28 @@ package final class ZoneLedger {
       if let most = limits.records, new.records > most, new.records > old.records {
         throw Problem(.zoneFull, "A zone holds at most \(most) records.")
       }
-      let growth = new.bytes - old.bytes
-      // A change that deletes or shortens records passes, even if it adds to the conflict log.
-      if let most = limits.bytes, new.bytes > most, growth > 0, growth >= logged[slot.name] ?? 0 {
+      if let most = limits.bytes, new.bytes > most, growth(of: slot, since: before) > 0 {
         throw Problem(.zoneFull, "A zone holds at most \(most) bytes.")
       }
     }
+  }
+
+  /// By how many bytes the change set enlarges the zones that a user owns.
+  func growth(ofZonesOf user: String) throws -> Int64 {
+    var sum: Int64 = 0
+    for (slot, before) in journal {
+      let growth = growth(of: slot, since: before)
+      guard growth > 0, let zone = slot.zone, !zone.isPublic else { continue }
+      if try memberRole(of: user, in: slot.name) == .owner { sum += growth }
+    }
+    return sum
+  }
+
+  /// By how many bytes the change set enlarges a zone. A change that deletes or shortens records enlarges none, even if it adds to the conflict
+  /// log.
+  private func growth(of slot: Slot, since before: Zone?) -> Int64 {
+    let growth = (slot.zone?.counts.bytes ?? 0) - (before?.counts.bytes ?? 0)
+    return growth >= logged[slot.name] ?? 0 ? max(0, growth) : 0
   }
 
   /// The last seq of a zone; 0 for an unknown zone.
