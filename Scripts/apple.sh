@@ -27,7 +27,7 @@ module SwiftUI Scripts/apple/SwiftUI.swift
 skipped=(-wmo -Xfrontend -experimental-skip-non-inlinable-function-bodies)
 module HoldfastCore "${skipped[@]}" $(find -L Sources/HoldfastCore -name '*.swift')
 module HoldfastSystem $(find -L Sources/HoldfastSystem -name '*.swift')
-module HoldfastDigest Sources/HoldfastDigest/ContentDigest.swift
+module HoldfastDigest $(find -L Sources/HoldfastDigest -name '*.swift')
 sqlite=(-Xcc "-fmodule-map-file=Sources/CSQLite/module.modulemap")
 module HoldfastSQLite "${skipped[@]}" "${sqlite[@]}" $(find -L Sources/HoldfastSQLite -name '*.swift')
 module Holdfast -wmo -warnings-as-errors "${sqlite[@]}" $(find -L Sources/Holdfast -name '*.swift')

@@ -1,0 +1,1 @@
+../HoldfastCore/Text/ByteComparison.swift
