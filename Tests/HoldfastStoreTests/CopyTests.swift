@@ -20,6 +20,24 @@ import Testing
     return (try TestDevice(server, session), try #require(session["applied"].flatMap(AppliedChangeSets.init)))
   }
 
+  @Test(
+    "change sets that were damaged on their way are not applied, and come through when they are sent again (I1)"
+  )
+  func damaged() throws {
+    let id = alice.newID()
+    let sent = alice.request([[.create("lists", id, ["title": "eggs"])]])
+    for (letter, other) in [("eggs", "legs"), (id, alice.newID()), ("\"create\"", "\"delete\"")] {
+      let body = Array(String(decoding: sent.body, as: UTF8.self).replacing(letter, with: other).utf8)
+      let answer = try server.respond(
+        to: TestServer.request("POST", "/v1/sync", body, token: alice.token))
+      #expect(answer.status == 400)
+    }
+    let answer = try alice.apply(try server.respond(to: sent))
+    #expect(answer.confirmed == 1 && answer.refused.isEmpty)
+    try alice.pull()
+    #expect(alice.all("lists").count == 1 && alice.column("lists", id, "title") == "eggs")
+  }
+
   @Test("a copy is told which change sets took effect, and which were refused (I1, I8)")
   func applied() throws {
     try alice.sync([.create("lists", alice.newID(), ["title": "One"])])

@@ -99,6 +99,11 @@ package final class TestDevice {
     body.proof = proof
     body.claims = claims
     let sealed = sets.map { JSONValue.array($0.map(\.json)).bytes }
+    if !sealed.isEmpty {
+      body.lastChain = sealed.reduce(chain) { chain, set in
+        set.withUnsafeBufferPointer { chain.chained(with: $0) }
+      }
+    }
     return TestServer.request("POST", "/v1/sync", body.body(sealed: sealed), token: token)
   }
 

@@ -53,6 +53,7 @@ struct Outbox {
       size += body.count
       operations += Int(row.integer(1) - row.integer(0) + 1)
       sealed.append(body)
+      request.lastChain = Fingerprint(row.text(4))
     }
     return (sealed, operations, oldest)
   }

@@ -66,6 +66,8 @@ package struct SyncRequest: Sendable {
   package var first: Int64 = 1
   /// The device's chain before `first`.
   package var chain = Fingerprint.beginning
+  /// The device's chain behind the last change set; nil if not stated.
+  package var lastChain: Fingerprint?
   /// The change sets, in order.
   package var changeSets: [ReceivedChangeSet] = []
   /// Whether the device understands `as_sent` in the answer.
@@ -127,11 +129,8 @@ package struct SyncRequest: Sendable {
         guard request.first >= 1, request.first < .max / 2 else {
           throw Problem(.invalidRequest, "first must be 1 or more.")
         }
-      case "chain":
-        guard let chain = Fingerprint(try reader.readString()) else {
-          throw Problem(.invalidRequest, "chain must be 16 hex digits.")
-        }
-        request.chain = chain
+      case "chain": request.chain = try readChain(&reader, "chain")
+      case "last_chain": request.lastChain = try readChain(&reader, "last_chain")
       case "recovered":
         try reader.readArray { reader in
           if request.recovered.count == RecoveredRecord.limit {
@@ -158,6 +157,13 @@ package struct SyncRequest: Sendable {
       throw Problem(.protocolUnsupported, "Spoken here: \(protocolVersion).")
     }
     return request
+  }
+
+  private static func readChain(_ reader: inout JSONReader, _ member: String) throws -> Fingerprint {
+    guard let chain = Fingerprint(try reader.readString()) else {
+      throw Problem(.invalidRequest, "\(member) must be 16 hex digits.")
+    }
+    return chain
   }
 
   private static func readAcks(_ reader: inout JSONReader) throws -> [Ack] {
@@ -255,6 +261,10 @@ package struct SyncRequest: Sendable {
       writer.int64(first)
       writer.key("chain")
       writer.string(chain.text)
+      if let lastChain {
+        writer.key("last_chain")
+        writer.string(lastChain.text)
+      }
       if takesAsSent {
         writer.key("as_sent")
         writer.bool(true)

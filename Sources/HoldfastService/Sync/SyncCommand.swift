@@ -15,7 +15,7 @@ package struct SyncCommand: Sendable {
 
   /// Parses the acks of a request, and computes the chains.
   ///
-  /// - Throws: `Problem.invalidRequest` for an ack that is not a change token.
+  /// - Throws: `Problem.invalidRequest` for an ack that is not a change token, and for change sets other than those that the device sent.
   package init(_ request: SyncRequest, body: [UInt8], key: DeviceKey) throws(Problem) {
     self.key = key
     self.request = request
@@ -45,6 +45,10 @@ package struct SyncCommand: Sendable {
         chain = chain.chained(with: UnsafeBufferPointer(rebasing: bytes[set.range]))
         return chain
       }
+    }
+    if let last = request.lastChain, last != chains.last ?? request.chain {
+      throw Problem(
+        .invalidRequest, "The change sets are not those of last_chain: they were damaged on their way.")
     }
   }
 

@@ -48,6 +48,7 @@ export function prepareRequest(draft, schema, limit, app) {
     claims: claims.length > 0 ? new Map(claims) : undefined,
     recovered: recovered.length > 0 ? new Raw(`[${recovered.map(({ text }) => text).join(",")}]`) : undefined,
     first: sets.length > 0 ? sets[0].first : undefined, chain: sets.length > 0 ? sets[0].before : undefined,
+    last_chain: sets.at(-1)?.chain,
   }, sets.map((set) => set.body));
   return {
     body, acks, device: device.device, session: device.session, token: device.token, cookie: device.cookie, confirmed: device.confirmed,
