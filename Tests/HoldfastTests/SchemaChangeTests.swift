@@ -41,11 +41,39 @@ struct SchemaChangeTests {
   func refused() async throws {
     let fixture = try Fixture()
     let other = try SyncSchema(
-      name: "test", tables: [TableSchema("lists", zone: .root, columns: [ColumnSchema("title", .integer)])])
+      name: "test", tables: [TableSchema("lists", zone: .user, columns: [ColumnSchema("title", .text)])])
     let error = #expect(throws: StoreError.self) { try Store(path: fixture.path, schema: other) }
     #expect(error?.code == .schemaCannotChange)
-    #expect(error?.description.contains("tables.lists.columns.title.type") == true)
+    #expect(error?.description.contains("tables.lists.zone") == true)
     #expect(try await fixture.value("SELECT count(*) FROM items") == .integer(0))
+  }
+
+  @Test(
+    "has a column of the same name that was removed and made anew in a version that this device has skipped (I3)"
+  )
+  func replaced() async throws {
+    let fixture = try Fixture()
+    try await fixture.store.write { db in
+      try db.execute("INSERT INTO lists (id, title) VALUES (?, 'Home')", [.text(IDs.list)])
+      try db.execute(
+        "INSERT INTO items (id, list_id, title, done) VALUES (?, ?, 'Milk', 1)",
+        [.text(IDs.item), .text(IDs.list)])
+    }
+    let old = try #require(Fixture.schema)
+    let tables = old.tables.filter { !$0.isBuiltIn }.map { table in
+      TableSchema(
+        table.name, zone: table.zone,
+        columns: table.columns.map {
+          $0.name == "done" ? ColumnSchema("done", .text, default: .text("no")) : $0
+        }, unique: table.unique)
+    }
+    let store = try Store(path: fixture.path, schema: try SyncSchema(name: "test", tables: tables))
+    let rows = try await store.read { try $0.rows("SELECT title, done FROM items").rows }
+    #expect(rows == [[.text("Milk"), .text("no")]])
+    // What was typed before waits as it was.
+    #expect(try await store.waitingOperations() == 2)
+    try await store.write { try $0.execute("UPDATE items SET done = 'yes'") }
+    #expect(try await store.waitingOperations() == 3)
   }
 
   @Test(

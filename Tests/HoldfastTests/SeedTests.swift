@@ -112,6 +112,7 @@ struct SeedTests {
     "that is of no use is passed over, and the app starts empty",
     arguments: [
       "newer schema", "newer form", "cut", "torn", "text", "missing", "a device's", "in use", "other",
+      "a view",
     ])
   func ignored(_ kind: String) async throws {
     let fixture = try SeedFixture(
@@ -120,6 +121,11 @@ struct SeedTests {
     case "newer form": try fixture.change { try $0.execute("PRAGMA user_version = 99") }
     case "other": try fixture.change { try $0.execute("PRAGMA application_id = 7") }
     case "a device's": try fixture.change { try $0.execute("UPDATE holdfast_local SET device = 'd'") }
+    case "a view":
+      try fixture.change {
+        try $0.execute(
+          "DROP TABLE words; CREATE VIEW words AS SELECT id, zone, rev, title AS text FROM lists")
+      }
     case "in use": try fixture.change { _ = try $0.row("PRAGMA journal_mode = WAL") }
     case "cut":
       let bytes = try Data(contentsOf: fixture.seed)

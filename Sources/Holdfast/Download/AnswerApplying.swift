@@ -11,6 +11,10 @@ struct AnswerApplying {
   /// Whether a zone of so many changes, of which the device has nothing, is to come as a snapshot.
   var prefersSnapshot: (_ zone: String, _ changes: Int64) -> Bool = { _, _ in false }
 
+  /// From how many bytes, and how many claims, on an answer has brought much.
+  private static let (muchContent, manyClaims) = (256 << 10, 100)
+  private static let day: Int64 = 86_400_000
+
   private var connection: SQLiteConnection { database.connection }
   private var sealing: Sealing { Sealing(database: database) }
   private var outbox: Outbox { Outbox(database: database) }
@@ -40,15 +44,24 @@ struct AnswerApplying {
       }
     } catch Inapplicable.incomplete(let zone) {
       Trace.took(.pageMissing)
-      try database.transaction(.immediate) {
-        try zones.resync(zone)
-        try zones.removeStrayFiles()
-      }
+      try beginAgain(zone)
+      return Applied(hasMore: true)
+    } catch Inapplicable.unreadable(let zone, let reason) {
+      // What the server sent so would come so again.
+      guard try database.transaction(.immediate, { try resets.mayReset(zone) }) else { throw reason }
+      try beginAgain(zone)
       return Applied(hasMore: true)
     } catch {
       // Pages saved for an answer that failed would gather with each try, most of all on a full disk.
       try? database.transaction(.immediate) { try zones.removeStrayFiles() }
       throw error
+    }
+  }
+
+  private func beginAgain(_ zone: String) throws {
+    try database.transaction(.immediate) {
+      try zones.resync(zone)
+      try zones.removeStrayFiles()
     }
   }
 
@@ -73,6 +86,7 @@ struct AnswerApplying {
         session.hasLost = lost > 0
         session.sent = sent
         try applyParts(&session, &applied)
+        try restartForgotten(&applied)
         if lost > 0 { try unapplied.replaceLost(answer) }
         if !answer.parts.isEmpty { try database.serverSchema.nameConflicts() }
         try unapplied.purge(answer)
@@ -102,6 +116,7 @@ struct AnswerApplying {
       let isMore = try isMoreToExchange()
       applied.hasMore = applied.hasMore || answer.mustResend || isMore
       applied.resetWait = try resets.wait()
+      applied.progress = progress(since: state, applied)
     }
     database.pages.remove(usedPages)
     return applied
@@ -150,6 +165,32 @@ struct AnswerApplying {
     }
   }
 
+  /// An answer names a zone of which pages are staged until it is whole, unless it is full. Where it names none, a false answer has staged them: the
+  /// zone begins again.
+  private func restartForgotten(_ applied: inout Applied) throws {
+    if answer.mustResend || !answer.parts.isEmpty { return }
+    let staged = try connection.rows(
+      "SELECT DISTINCT p.zone FROM holdfast_pages p JOIN holdfast_zones z ON z.zone = p.zone AND z.sent = 1")
+    let recovering = TextSet(answer.wanted + answer.awaitingRecovery.map(\.zone))
+    for zone in staged.compactMap({ $0[0].text }) where !recovering.contains(zone) {
+      try zones.resync(zone)
+      applied.hasMore = true
+    }
+  }
+
+  private func progress(since state: DeviceState, _ applied: Applied) -> SyncMachine.Progress {
+    // What a newer app has sent in vain is sent again with each other schema.
+    let isUnknown = answer.refused.contains { refused in
+      refused.last == answer.confirmed
+        && [.unknownTable, .unknownColumn].contains(Problem(document: refused.problem)?.code)
+    }
+    let isSettled =
+      answer.confirmed > state.confirmed && !isUnknown || (answer.recovered?.count ?? 0) > 0
+      || request.claims.count >= Self.manyClaims
+    if isSettled || body.count >= Self.muchContent { return .much }
+    return answer.parts.isEmpty && answer.lost.isEmpty && applied.quarantined == 0 ? .none : .little
+  }
+
   private func removeLostZones(_ applied: inout Applied) throws {
     for zone in answer.lost {
       if try filling.askAgain(zone) {
@@ -168,19 +209,30 @@ struct AnswerApplying {
     if try unknownResending.run(sealing: { try sealing.sealForeign() }) { applied.hasMore = true }
   }
 
+  /// The clocks only grow, but for one that a false answer has put far ahead: it follows the next one back, once no edit has a stamp of it.
   private func advanceClock() throws {
+    let farthest = Stamp(
+      milliseconds: max(answer.clock.milliseconds, try database.wallClock()) + Self.day)
     try connection.run(
-      "UPDATE holdfast_local SET clock = max(clock, ?1), last_server_clock = max(last_server_clock, ?1), resend = ?2",
-      [.integer(answer.clock.rawValue), .integer(answer.mustResend ? 1 : 0)])
+      """
+      UPDATE holdfast_local SET resend = ?2,
+        clock = CASE WHEN clock > ?3 AND NOT EXISTS (SELECT 1 FROM holdfast_outbox)
+          AND NOT EXISTS (SELECT 1 FROM holdfast_edits WHERE change_set IS NULL) THEN ?1 ELSE max(clock, ?1) END,
+        last_server_clock = CASE WHEN last_server_clock > ?4 THEN ?1 ELSE max(last_server_clock, ?1) END
+      """,
+      [
+        .integer(answer.clock.rawValue), .integer(answer.mustResend ? 1 : 0), .integer(farthest.rawValue),
+        .integer(Stamp(milliseconds: answer.clock.milliseconds + Self.day).rawValue),
+      ])
   }
 
-  /// Whether there is something to send, or a zone that is not whole. A zone that waits to be resynced brings no
-  /// further pages.
+  /// Whether there is something to send, or a zone that is not whole. A zone that waits to be resynced or recovered brings no further
+  /// pages.
   private func isMoreToExchange() throws -> Bool {
     let open = try connection.value(
       """
       SELECT EXISTS (SELECT 1 FROM holdfast_outbox) OR EXISTS (SELECT 1 FROM holdfast_edits WHERE change_set IS NULL) OR EXISTS (SELECT 1 FROM holdfast_pages p WHERE p.zone NOT IN
-        (SELECT zone FROM holdfast_resets WHERE until IS NOT NULL))
+        (SELECT zone FROM holdfast_resets WHERE until IS NOT NULL UNION ALL SELECT zone FROM holdfast_awaiting_recovery))
       OR EXISTS (SELECT 1 FROM holdfast_recovered) OR EXISTS (SELECT 1 FROM holdfast_recovery_claims)
       OR EXISTS (SELECT 1 FROM holdfast_zones WHERE sent = 0 AND (ack IS NULL OR ack = ''))
       """)

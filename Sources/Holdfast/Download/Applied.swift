@@ -10,6 +10,8 @@ struct Applied: Sendable {
   var largeZone: (zone: String, changes: Int)?
   /// How many change sets went into quarantine.
   var quarantined = 0
+  /// What the answer brought.
+  var progress = SyncMachine.Progress.none
   /// How long the first of the zones waits that are to be resynced later; nil for none.
   var resetWait: Duration?
 }

@@ -6,4 +6,6 @@ enum Inapplicable: Error {
   case diverged
   /// The file of a staged page is gone, or a record that this device sent: the zone is resynced.
   case incomplete(zone: String)
+  /// A staged page is as it came, and can't be read: the zone is resynced, but not again and again.
+  case unreadable(zone: String, reason: any Error)
 }

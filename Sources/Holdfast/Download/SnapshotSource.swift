@@ -19,12 +19,14 @@ struct SnapshotSource {
   let tables: [Table]
 
   init(_ schema: SyncSchema, of zone: String, on connection: SQLiteConnection) throws {
+    try SnapshotFile.requireTables(connection, in: "snapshot")
     guard try connection.value("PRAGMA snapshot.application_id")?.integer == DeviceTables.applicationID,
       let version = try connection.value("PRAGMA snapshot.user_version")?.integer,
       version <= DeviceTables.formatVersion,
       let text = try connection.value("SELECT schema FROM snapshot.holdfast_local")?.text,
       let token = try connection.value(
-        "SELECT token FROM snapshot.holdfast_zones WHERE zone = ?", [.text(zone)])?.text
+        "SELECT token FROM snapshot.holdfast_zones WHERE zone = ?", [.text(zone)])?.text,
+      ChangeToken(token) != nil
     else { throw SnapshotFile.Unfit(reason: "it is no snapshot of \(zone).") }
     self.token = token
     let theirs = try SyncSchema(json: Array(text.utf8))

@@ -103,7 +103,8 @@ struct ZoneChanges {
     try JSONReader.read(columns) { reader in
       try reader.readObject { key, reader in
         guard let index = form.index(of: key) else { return try reader.skipValue() }
-        values[index] = try definitions[index].value(from: &reader)
+        let value = try definitions[index].valueOrNull(from: &reader)
+        if value != .null || !definitions[index].required { values[index] = value }
       }
     }
     return values

@@ -80,11 +80,16 @@ struct ZoneDownload {
   /// Keeps a page until its zone is whole.
   private func stage(_ bytes: UnsafeBufferPointer<UInt8>, of part: SyncAnswer.Part) throws {
     // Under the writer's lock nobody else stages this page; one of the same name is left over from a crash.
-    let name = Fingerprint(of: part.zone, "=", part.to).text
+    let name = Self.name(of: bytes, of: part.zone)
     try database.pages.save(bytes, name: name)
     Trace.took(.pageStaged)
     try connection.run(
       "INSERT INTO holdfast_pages (zone, file) VALUES (?, ?)", [.text(part.zone), .text(name)])
+  }
+
+  /// The name of a page's file, which shows whether the file is as it was written.
+  private static func name(of page: UnsafeBufferPointer<UInt8>, of zone: String) -> String {
+    Fingerprint(of: zone).chained(with: page).text
   }
 
   /// Applies the staged pages of a zone and its last part.
@@ -112,9 +117,9 @@ struct ZoneDownload {
         }
       }
       // Read here, since what happens to files must not depend on the timing of threads.
-      guard let bytes = database.pages.load(files[index]) else {
-        throw Inapplicable.incomplete(zone: part.zone)
-      }
+      guard let bytes = database.pages.load(files[index]),
+        bytes.withUnsafeBufferPointer({ Self.name(of: $0, of: part.zone) }) == files[index]
+      else { throw Inapplicable.incomplete(zone: part.zone) }
       return Ahead { [forms = database.serverSchema.forms] in
         try PageParser.parse(bytes, bytes.indices, tables: forms)
       }
@@ -123,7 +128,8 @@ struct ZoneDownload {
       // While one page is written, another thread parses the next. One alone, so that two are in memory whatever a zone's size.
       var next = try parseAhead(0)
       for index in files.indices {
-        let page = try next.value()
+        let page: ParsedPage
+        do { page = try next.value() } catch { throw Inapplicable.unreadable(zone: part.zone, reason: error) }
         next = try parseAhead(index + 1)
         try zoneChanges.apply(page, &session)
       }

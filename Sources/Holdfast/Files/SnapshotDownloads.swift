@@ -42,6 +42,14 @@ struct SnapshotDownloads: Sendable {
     return SnapshotProgress(tag: tag, digest: digest, total: total, size: size)
   }
 
+  /// Whether the disk has room for a file of so many bytes, and for its records beside it. True where that can't be told.
+  func hasRoom(for bytes: Int64) -> Bool {
+    let place = folder.deletingLastPathComponent().path
+    let attributes = try? FileManager.default.attributesOfFileSystem(forPath: place)
+    let free = (attributes?[.systemFreeSize] as? NSNumber)?.int64Value ?? .max
+    return bytes <= free / 2
+  }
+
   /// Begins a zone's snapshot, instead of any before.
   func begin(_ zone: String, _ progress: SnapshotProgress) throws {
     remove(zone)

@@ -19,11 +19,25 @@ struct SnapshotFile {
     }
   }
 
+  /// Requires that a database has tables, and no views, whose SQL would run here.
+  ///
+  /// - Parameter place: what the connection calls the database.
+  /// - Throws: `Unfit`.
+  static func requireTables(_ connection: SQLiteConnection, in place: String) throws {
+    let others = try connection.value(
+      """
+      SELECT name FROM \(place).sqlite_schema
+      WHERE type NOT IN ('table', 'index', 'trigger') OR type = 'table' AND coalesce(rootpage, 0) = 0 LIMIT 1
+      """)
+    if let name = others?.text { throw Unfit(reason: "its \(name) is no table.") }
+  }
+
   private func look(_ schema: SyncSchema) throws {
     let connection = try SQLiteConnection(path: path, access: .readOnly)
     guard try connection.value("PRAGMA application_id")?.integer == DeviceTables.applicationID else {
       throw Unfit(reason: "it is no snapshot.")
     }
+    try Self.requireTables(connection, in: "main")
     let version = try connection.value("PRAGMA user_version")?.integer ?? 0
     guard version <= DeviceTables.formatVersion else {
       throw Unfit(reason: "it was made by a newer Holdfast (form \(version)).")

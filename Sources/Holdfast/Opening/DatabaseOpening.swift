@@ -151,7 +151,7 @@ package struct DatabaseOpening {
       )
     }
     let difference: SchemaDifference
-    do { difference = try SchemaDifference(from: old, to: schema) } catch {
+    do { difference = try SchemaDifference(from: old, to: schema, canReplace: true) } catch {
       throw StoreError(.schemaCannotChange, error.description)
     }
     // What a foreign writer left is told by the names of before, and by columns that may go.

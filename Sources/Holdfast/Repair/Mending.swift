@@ -55,6 +55,7 @@ struct Mending {
     let texts = ["proof", "server_schema", "renamed"].map {
       "UPDATE holdfast_local SET \($0) = '' WHERE \(Self.isNoText($0))"
     }
+    let tooLong = "UPDATE holdfast_local SET proof = '' WHERE length(proof) > \(SyncAnswer.tokenLimit)"
     // Who it is, a sign-in says.
     let names = ["device", "user", "name", "token"].map {
       "UPDATE holdfast_local SET \($0) = NULL WHERE \($0) IS NOT NULL AND (\(Self.isNoText($0)) OR \($0) = '')"
@@ -62,6 +63,7 @@ struct Mending {
     let limit = Int64.max / 2
     return try anyChanged(
       numbers + texts + names + [
+        tooLong,
         "UPDATE holdfast_local SET confirmed = 0 WHERE confirmed >= \(limit)",
         "UPDATE holdfast_local SET next_number = 1 WHERE next_number >= \(limit)",
         "UPDATE holdfast_local SET last_undo = 0 WHERE last_undo >= \(limit)",
@@ -184,7 +186,7 @@ struct Mending {
         "DELETE FROM holdfast_\($0) WHERE zone IS NULL OR zone = '' OR \(Self.isNoName("zone", longest: 64))"
       }
         + ["proof", "claimed_role", "role"].map {
-          "UPDATE holdfast_zones SET \($0) = '' WHERE \(Self.isNoName($0, longest: 1000))"
+          "UPDATE holdfast_zones SET \($0) = '' WHERE \(Self.isNoName($0, longest: SyncAnswer.tokenLimit))"
         } + ["UPDATE holdfast_zones SET sent = 0 WHERE sent NOT IN (0, 1)"])
     var resynced = TextSet()
     for (zone, state) in try zoneStates.all() {

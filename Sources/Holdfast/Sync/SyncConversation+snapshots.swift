@@ -113,9 +113,9 @@ extension SyncConversation {
     _ answer: TransportAnswer, _ question: SnapshotQuestion, _ files: SnapshotDownloads,
     _ database: LocalDatabase
   ) throws -> SyncMachine.Event {
-    guard var progress = SnapshotProgress(answer, after: question.progress) else {
-      return abandon(question.zone, files)
-    }
+    guard var progress = SnapshotProgress(answer, after: question.progress),
+      question.progress != nil || files.hasRoom(for: progress.total)
+    else { return abandon(question.zone, files) }
     if question.progress == nil {
       try files.begin(question.zone, progress)
     } else if files.progress(question.zone) != question.progress {

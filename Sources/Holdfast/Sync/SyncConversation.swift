@@ -207,7 +207,7 @@ package final class SyncConversation: @unchecked Sendable {
   /// Goes on with a request after what stands in this device's own tables was mended; where nothing was wrong with it, later.
   private func retried(_ error: any Error, _ database: LocalDatabase) -> SyncMachine.Event {
     if (error as? StoreError)?.code != .offline, (try? Mending(database: database).mendNow()) == true {
-      return .answered(hasMore: true)
+      return .answered(hasMore: true, progress: .none)
     }
     return .failed(later(error))
   }
@@ -225,7 +225,9 @@ package final class SyncConversation: @unchecked Sendable {
         if try !RequestPreparation(database: database).isCurrent(request) { throw Inapplicable.outdated }
         if failure == .expired { refusedToken = request.token }
       case .unacceptable(let items, let isTooLarge, _):
-        if items == 0, try Mending(database: database).mendNow() { return .answered(hasMore: true) }
+        if items == 0, try Mending(database: database).mendNow() {
+          return .answered(hasMore: true, progress: .none)
+        }
         let problem = Problem(document: answer.body) == nil ? nil : answer.body
         unacceptable = (
           request, problem ?? Problem(isTooLarge ? .bodyTooLarge : .invalidRequest).document
@@ -235,7 +237,7 @@ package final class SyncConversation: @unchecked Sendable {
       return .failed(failure)
     } catch Inapplicable.outdated {
       Trace.took(.engineReplaced)
-      return .answered(hasMore: true)
+      return .answered(hasMore: true, progress: .none)
     } catch Inapplicable.diverged {
       return .failed(.diverged)
     } catch {
@@ -267,7 +269,7 @@ package final class SyncConversation: @unchecked Sendable {
     waitingZones = applied.resetWait == nil ? [] : try ResetPacing(database: database).waitingZones()
     return .answered(
       hasMore: applied.hasMore, hasLargeZone: applied.largeZone != nil, wait: applied.resetWait,
-      items: request.items)
+      items: request.items, progress: applied.progress)
   }
 
   private func failure(of answer: TransportAnswer, _ request: PreparedRequest) -> SyncMachine.Failure {

@@ -21,6 +21,16 @@ package struct SyncMachine {
     case unacceptable(items: Int, isTooLarge: Bool, reason: String)
   }
 
+  /// What an answer brought.
+  package enum Progress: Equatable, Sendable {
+    /// Nothing.
+    case none
+    /// Changes, few of them.
+    case little
+    /// An operation was confirmed, records or claims were settled, or much came.
+    case much
+  }
+
   package enum Event: Equatable, Sendable {
     case signedIn, signedOut
     case launched, edited, syncNow, reachable, timer
@@ -28,7 +38,9 @@ package struct SyncMachine {
     ///   - hasLargeZone: whether a zone is to be downloaded as a snapshot.
     ///   - wait: after which something is to be asked again; nil for nothing.
     ///   - items: how many change sets, or records that are recovered, the request had.
-    case answered(hasMore: Bool, hasLargeZone: Bool = false, wait: Duration? = nil, items: Int = 0)
+    case answered(
+      hasMore: Bool, hasLargeZone: Bool = false, wait: Duration? = nil, items: Int = 0,
+      progress: Progress = .much)
     /// A stretch of the snapshot is here: the last, or that of a snapshot which is no longer wanted.
     case downloaded(isLast: Bool)
     case failed(Failure)
@@ -72,13 +84,26 @@ package struct SyncMachine {
   /// What is believed of a Retry-After, in seconds: no answer makes a device wait longer than a day.
   static let longestRetryAfter = 86_400
   static let changeSetLimit = 500
+  /// How many answers in a row that want another request, and bring little, are followed at once.
+  static let patience = 20
+  /// How many pushes in a row that tell of nothing are followed at once.
+  static let pushPatience = 10
 
   private(set) var state: State
+  /// What the timer waits for, where it is not the next look by and by.
+  private enum Timer { case none, edit, push }
+
   private var goOn = false
+  /// Whether zones were pushed since the request that is under way was made.
+  private var isPushedAgain = false
   private var isAttended = false
-  /// Whether the timer that runs is the one of an edit.
-  private var isDebouncing = false
+  private var timer = Timer.none
   private var failures = 0
+  /// How many answers in a row wanted another request, and brought little.
+  private var fruitless = 0
+  /// Whether the request that is under way follows a push, and how many pushes in a row told of nothing.
+  private var isPushed = false
+  private var vainPushes = 0
   /// Whether the server itself has said when to come back: that the network is there says nothing about that.
   private var isPutOff = false
   /// Whether a new identity was given since the last answer; a second time means that something is wrong.
@@ -109,7 +134,7 @@ package struct SyncMachine {
       return []
     case (_, .signedIn):
       state = .idle
-      isDebouncing = false
+      timer = .none
       return [.schedule(.zero)]
     case (_, .attended(let hasMissed)):
       isAttended = true
@@ -117,18 +142,18 @@ package struct SyncMachine {
     case (_, .unattended):
       isAttended = false
       // At random, as all devices of a server lose their streams together.
-      return state == .idle && !isDebouncing ? [.schedule(wait(upTo: Self.period))] : []
+      return state == .idle && timer == .none ? [.schedule(wait(upTo: Self.period))] : []
     case (.syncing, .pushed):
-      goOn = true
+      isPushedAgain = true
       return []
-    case (.idle, .pushed): return begin()
+    case (.idle, .pushed): return follow()
     case (.waiting, .pushed): return []
     case (.signedOut, .syncNow): return [.finish(.expired)]
     case (.signedOut, _): return []
     case (.idle, .edited):
       // Not put off by the edits that follow: they may never pause.
-      if isDebouncing { return [] }
-      isDebouncing = true
+      if timer == .edit { return [] }
+      timer = .edit
       return [.schedule(Self.debounce)]
     case (.waiting, .edited): return []
     case (.waiting, .reachable) where isPutOff: return []
@@ -139,12 +164,10 @@ package struct SyncMachine {
     case (.syncing, .answered) where search.isProbing:
       search.probed()
       return [.send(changeSetLimit: search.limit)]
-    case (.syncing, .answered(let hasMore, let hasLargeZone, let wait, let items)):
-      failures = 0
+    case (.syncing, .answered(let hasMore, let hasLargeZone, let wait, let items, let progress)):
       isIdentified = false
       search.accepted(items: items)
-      if hasLargeZone, !goOn { return [.download] }
-      return hasMore || goOn ? begin() : rest(wait)
+      return goOn(after: progress, hasMore: hasMore, hasLargeZone: hasLargeZone, wait)
     case (.syncing, .downloaded(let isLast)):
       failures = 0
       // What was edited meanwhile does not wait for the rest of it.
@@ -159,16 +182,44 @@ package struct SyncMachine {
 
   private mutating func begin() -> [Action] {
     state = .syncing
-    goOn = false
-    isDebouncing = false
+    isPushed = timer == .push
+    (goOn, isPushedAgain, timer) = (false, false, .none)
     search.restart()
     return [.stopTimer, .send(changeSetLimit: search.limit)]
   }
 
-  private mutating func rest(_ wait: Duration?) -> [Action] {
+  /// After an answer. One that wants another request and brings little may come for ever, from a server at fault or in a network that repeats what it
+  /// carried once: such are followed for a while, and then as after a failure.
+  private mutating func goOn(
+    after progress: Progress, hasMore: Bool, hasLargeZone: Bool, _ wait: Duration?
+  ) -> [Action] {
+    if progress != .none { vainPushes = 0 } else if isPushed { vainPushes += 1 }
+    if progress == .much { (failures, fruitless) = (0, 0) }
+    if goOn { return begin() }
+    if hasMore || hasLargeZone {
+      if progress != .much { fruitless += 1 }
+      if fruitless > Self.patience {
+        return fail(.later(reason: "The server's answers bring nothing new.", retryAfter: nil))
+      }
+      return hasLargeZone ? [.download] : begin()
+    }
+    (failures, fruitless) = (0, 0)
     state = .idle
+    if isPushedAgain { return follow(finishing: true) }
     let pause = pause()
     return [.schedule(min(wait ?? pause, pause)), .finish(nil)]
+  }
+
+  /// Follows a push: at once, unless the last ones told of nothing.
+  ///
+  /// - Parameter isFinishing: whether a sync ends before.
+  private mutating func follow(finishing isFinishing: Bool = false) -> [Action] {
+    let isPutOff = vainPushes >= Self.pushPatience
+    if isPutOff, timer != .none { return [] }
+    timer = .push
+    if !isPutOff { return begin() }
+    let longest = min(Self.longestOffline, Self.backOff.first << min(vainPushes - Self.pushPatience, 16))
+    return [.schedule(wait(upTo: .milliseconds(longest)))] + (isFinishing ? [.finish(nil)] : [])
   }
 
   private mutating func attend(_ hasMissed: Bool) -> [Action] {
@@ -179,7 +230,7 @@ package struct SyncMachine {
       return []
     // The server is there again.
     case .waiting: return begin()
-    case .idle: return hasMissed ? begin() : isDebouncing ? [] : [.schedule(pause())]
+    case .idle: return hasMissed ? begin() : timer != .none ? [] : [.schedule(pause())]
     }
   }
 
@@ -251,7 +302,8 @@ extension Transition {
     case (.waiting, .edited): self = .engineEditedWhileWaiting
     case (.idle, .timer): self = .engineTimer
     case (.waiting, .timer): self = .engineRetried
-    case (.syncing, .answered(_, hasLargeZone: true, _, _)): self = .engineLarge
+    case (.syncing, .answered) where after == .waiting: self = .engineFailed
+    case (.syncing, .answered(_, hasLargeZone: true, _, _, _)): self = .engineLarge
     case (.syncing, .answered): self = after == .idle ? .engineRested : .engineWentOn
     case (.syncing, .downloaded): self = .engineDownloaded
     case (.syncing, .failed(.unreachable)): self = .engineUnreachable

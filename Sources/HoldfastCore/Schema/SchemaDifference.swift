@@ -56,11 +56,15 @@ package struct SchemaDifference: Sendable {
   private let old: SyncSchema
   private let new: SyncSchema
 
+  private let canReplace: Bool
+
   /// Compares two schemas.
   ///
+  /// - Parameter canReplace: whether a column that differs is taken for another one of the same name: a device may have skipped the schema in
+  ///   which it was removed.
   /// - Throws: `SchemaError` with every place that can't change.
-  package init(from old: SyncSchema, to new: SyncSchema) throws(SchemaError) {
-    (self.old, self.new) = (old, new)
+  package init(from old: SyncSchema, to new: SyncSchema, canReplace: Bool = false) throws(SchemaError) {
+    (self.old, self.new, self.canReplace) = (old, new, canReplace)
     var pairs: [(before: Int, index: Int)] = []
     for (index, table) in new.tables.enumerated() {
       if let before = old.index(of: table.name) {
@@ -103,8 +107,13 @@ package struct SchemaDifference: Sendable {
     var faults: [SchemaError.Fault] = []
     for (number, column) in table.columns.enumerated() {
       let place = "\(place).columns.\(column.name)"
-      let known =
+      var known =
         earlier.index(of: column.name) ?? column.was.lazy.compactMap { earlier.index(of: $0) }.first
+      if canReplace, let found = known, table.zone != .parent(column.name),
+        !Self.faults(earlier.columns[found], column, at: place, tableNames).isEmpty
+      {
+        known = nil
+      }
       guard let known else {
         if column.required, column.defaultValue == nil {
           faults.append(

@@ -101,14 +101,16 @@ package struct SyncAnswer: Sendable {
         case "refused": try reader.readArray { refused.append(try Self.readRefused(&$0)) }
         case "resend": mustResend = try reader.readBool()
         case "zones": try reader.readArray { parts.append(try Self.readPart(&$0)) }
-        case "schema": schema = try reader.readString()
+        case "schema": schema = try Self.text(&reader, "schema", upTo: Self.nameLimit)
         case "renamed": renamed = try FormerNames(&reader)
-        case "lost": try reader.readArray { lost.append(try $0.readString()) }
+        case "lost": try reader.readArray { lost.append(try Self.text(&$0, "lost", upTo: Self.nameLimit)) }
         case "awaiting_recovery":
           try reader.readArray { awaitingRecovery.append(try Self.readAwaitingZone(&$0)) }
-        case "proof": proof = try reader.readString()
+        case "proof": proof = try Self.text(&reader, "proof", upTo: Self.tokenLimit)
         case "proofs":
-          try reader.readObject { key, reader in proofs.append((key.string, try reader.readString())) }
+          try reader.readObject { key, reader in
+            proofs.append((key.string, try Self.text(&reader, "proofs", upTo: Self.tokenLimit)))
+          }
         case "prove": try reader.readArray { wanted.append(try $0.readString()) }
         case "recovered": recovered = try Self.readRecoveredCount(&reader)
         default: try reader.skipValue()
@@ -125,6 +127,20 @@ package struct SyncAnswer: Sendable {
       throw Problem(.invalidRequest, "\(member) in the server's answer has a wrong form.")
     }
     return value
+  }
+
+  /// The bytes that names of zones, roles and schemas have at most, and those of tokens and proofs.
+  package static let (nameLimit, tokenLimit) = (64, 1000)
+
+  private static func text(_ reader: inout JSONReader, _ member: String, upTo limit: Int) throws -> String {
+    let text = try reader.readString()
+    return try parsed(text.utf8.count <= limit ? text : nil, member)
+  }
+
+  /// A change token, or the beginning of a zone.
+  private static func token(_ reader: inout JSONReader, _ member: String) throws -> String {
+    let token = try text(&reader, member, upTo: tokenLimit)
+    return try parsed(token.isEmpty || ChangeToken(token) != nil ? token : nil, member)
   }
 
   /// The number of an operation. The limit leaves room for a successor and for differences.
@@ -158,7 +174,7 @@ package struct SyncAnswer: Sendable {
     var held = AwaitingZone()
     try reader.readObject { key, reader in
       switch key {
-      case "zone": held.zone = try reader.readString()
+      case "zone": held.zone = try text(&reader, "zone", upTo: nameLimit)
       case "unknown": held.isUnknown = try reader.readBool()
       case "until": held.until = try reader.readInt64()
       default: try reader.skipValue()
@@ -196,10 +212,10 @@ package struct SyncAnswer: Sendable {
     try reader.readObject { key, reader in
       missing.remove(key.string)
       switch key {
-      case "zone": part.zone = try reader.readString()
-      case "role": part.role = try reader.readString()
-      case "from": part.from = try reader.readString()
-      case "to": part.to = try reader.readString()
+      case "zone": part.zone = try text(&reader, "zone", upTo: nameLimit)
+      case "role": part.role = try text(&reader, "role", upTo: nameLimit)
+      case "from": part.from = try token(&reader, "from")
+      case "to": part.to = try token(&reader, "to")
       case "more": part.hasMore = try reader.readBool()
       case "count": part.count = try count(&reader, "count")
       case "remaining": part.remaining = try count(&reader, "remaining")

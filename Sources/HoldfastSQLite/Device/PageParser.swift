@@ -15,6 +15,7 @@ package struct PageParser {
     let otherColumns: [(name: [UInt8], column: Int)]
     /// Separate from `columns`, because copying a whole `ColumnSchema` for each value would cost as much as parsing it.
     let types: [ColumnType]
+    let isRequired: [Bool]
 
     /// - Parameter formerNames: the other names of tables and columns that the server sent.
     package init(_ table: TableSchema, _ formerNames: FormerNames = FormerNames()) {
@@ -24,6 +25,7 @@ package struct PageParser {
       columns = table.columns
       columnNames = table.columns.map { Array($0.name.utf8) }
       types = table.columns.map(\.type)
+      isRequired = table.columns.map(\.required)
     }
 
     /// The index of the column with a name; nil if this app does not know it.
@@ -42,7 +44,7 @@ package struct PageParser {
   ///   - bytes: the bytes that contain it.
   ///   - range: its range in `bytes`.
   ///   - tables: one entry per table of the schema.
-  /// - Throws: `JSONError`; `Problem` if a change has no columns, or a value of the wrong type.
+  /// - Throws: `JSONError`; `Problem` if a change has no columns.
   package static func parse(_ bytes: [UInt8], _ range: Range<Int>, tables: [Form]) throws -> ParsedPage {
     try bytes.withUnsafeBufferPointer { all in
       var parser = PageParser(tables: tables, all: all, page: ParsedPage(bytes))
@@ -123,16 +125,23 @@ package struct PageParser {
     switch (table.types[column], try reader.peekKind()) {
     case (.text, .string), (.timestamp, .string), (.reference, .string), (.position, .string):
       return try text(from: &reader)
-    case (.integer, .number): return .integer(try reader.readInt64())
+    case (.integer, .number):
+      if case .integer(let number) = try reader.readNumber() { return .integer(number) }
+      return none(of: column, in: table)
     case (.boolean, .bool): return .integer(try reader.readBool() ? 1 : 0)
     default:
-      switch try table.columns[column].value(from: &reader) {
-      case .null: return .null
+      switch try table.columns[column].valueOrNull(from: &reader) {
+      case .null: return none(of: column, in: table)
       case .integer(let number): return .integer(number)
       case .real(let number): return .real(number)
       case .text(let text): return other(.text(text))
       }
     }
+  }
+
+  /// A required column gets what it has where the server sends none.
+  private func none(of column: Int, in table: Form) -> ParsedPage.Cell {
+    table.isRequired[column] ? .absent : .null
   }
 
   private mutating func text(from reader: inout JSONReader) throws -> ParsedPage.Cell {
