@@ -2,7 +2,7 @@
 
 import { columnsOf, tableOf } from "./answer.js";
 import { Histories } from "./history.js";
-import { Quarantine } from "./quarantine.js";
+import { isLacking, Quarantine } from "./quarantine.js";
 import { Recovery } from "./recovery.js";
 import { awaitMissing } from "./sessions.js";
 import { numberKey } from "./state.js";
@@ -21,7 +21,8 @@ export class Diverged extends Error {}
  *
  * @param request the prepared request that it answers.
  * @param now milliseconds since 1970.
- * @returns `{hasMore, quarantined, changes, remaining, wait}`
+ * @returns `{hasMore, quarantined, changes, remaining, wait, hasSettled, hasNews}`: `hasSettled` where a change set or a recovered record is done with,
+ *   `hasNews` where the answer brought anything at all.
  * @throws Outdated, Diverged; then nothing of the answer is to be kept.
  */
 export function applyAnswer(draft, schema, answer, request, now) {
@@ -36,7 +37,7 @@ class Applying {
     this.quarantine = new Quarantine(draft, schema);
     this.recovery = new Recovery(draft, schema);
     this.unapplied = new Unapplied(draft, schema);
-    this.applied = { hasMore: false, quarantined: 0, changes: 0, remaining: 0, wait: null };
+    this.applied = { hasMore: false, quarantined: 0, changes: 0, remaining: 0, wait: null, hasSettled: false, hasNews: false };
     /** Tombstones, which are applied when all records have come: a record may have moved to another zone of this answer. */
     this.deleted = [];
     /** By table and id, the latest rev of the tombstones that the server told. */
@@ -59,12 +60,14 @@ class Applying {
     if (answer.recovered) {
       const keys = request.recovered.slice(0, answer.recovered.count);
       this.applied.quarantined += this.recovery.settle(keys, answer.recovered.refused ?? [], this.now);
+      if (keys.length > 0) this.applied.hasSettled = this.applied.hasNews = true;
     }
     zones.noteSent(request.acks);
     if (!answer.resend) draft.device = { ...draft.device, awaiting: answer.awaiting_recovery.map(({ zone }) => zone) };
     const lost = this.unapplied.keepLost(answer, this.now);
     this.applied.quarantined += lost;
     for (const part of answer.zones) this.applyPart(part);
+    if (!answer.resend) this.dropAbandoned();
     if (lost > 0) this.unapplied.replaceLost((zone) => this.isAhead(zone));
     this.unapplied.purge(answer);
     this.removeDeleted();
@@ -101,6 +104,10 @@ class Applying {
     const confirmed = outbox.filter((set) => set.last <= answer.confirmed);
     const created = this.histories.confirm(new Set(confirmed.map((set) => set.key)));
     this.unapplied.note(confirmed, answer);
+    // What the server's schema lacks is sent again when it has another one: it may go back and forth.
+    const lacking = new Set(refused.filter(({ refusal }) => isLacking(refusal.problem)).map(({ set }) => set));
+    if (confirmed.some((set) => !lacking.has(set))) this.applied.hasSettled = true;
+    if (confirmed.length > 0) this.applied.hasNews = true;
     for (const set of confirmed) draft.delete("outbox", numberKey(set.key));
     draft.device = { ...draft.device, confirmed: answer.confirmed, confirmedChain: answer.chain };
     return created;
@@ -115,6 +122,7 @@ class Applying {
       if (!zones.mayReset(part.zone, this.now)) return;
       zones.begin(part.zone, part.restored ? "restored" : "replaced");
       applied.hasMore = true;
+      applied.hasNews = true;
       return;
     }
     const known = zones.get(part.zone) ?? newZone;
@@ -122,6 +130,7 @@ class Applying {
       applied.hasMore = true;
       return;
     }
+    applied.hasNews ||= part.to !== part.from;
     applied.changes += part.count;
     applied.remaining += part.remaining;
     if (part.more) {
@@ -135,6 +144,19 @@ class Applying {
       return;
     }
     this.applyWhole(part, known);
+  }
+
+  /** Drops the staged parts of zones of which the rest does not come: a restored server lacks the zone, or knows their ack and has nothing more. */
+  dropAbandoned() {
+    const { answer, draft, zones } = this;
+    const awaiting = new Set(answer.awaiting_recovery.map(({ zone }) => zone));
+    for (const name of new Set(draft.sorted("pages").map(({ zone }) => zone))) {
+      if (awaiting.has(name)) zones.goBack(name);
+      // An answer that is full leaves zones out.
+      else if (answer.zones.length === 0 && zones.get(name).sent && !answer.prove.includes(name)) zones.begin(name);
+      else continue;
+      this.applied.hasMore = true;
+    }
   }
 
   applyWhole(part, known) {
@@ -295,6 +317,8 @@ class Applying {
 
   /** Removes a zone that this device may no longer read. Unsent edits stay in the outbox; the server refuses them by name. */
   lose(zone) {
+    const isHere = (this.zones.get(zone)?.ack ?? null) !== null;
+    this.applied.hasNews ||= isHere;
     loseZone(this.draft, this.schema, zone);
   }
 

@@ -2,15 +2,19 @@
 
 import { parseAnswer } from "./answer.js";
 import { applyAnswer, Diverged, Outdated } from "./applying.js";
+import { utf8Length } from "./bytes.js";
 import { EventStream } from "./event-stream.js";
 import { parse, plain, write } from "./json.js";
-import { isProblem, problemOf } from "./quarantine.js";
+import { isLacking, isProblem, problemOf } from "./quarantine.js";
 import { isCurrent, prepareRequest, quarantineOldest } from "./requests.js";
 import { adopt, otherUser } from "./sessions.js";
 import { checkSession } from "./shapes.js";
 import { listen, tell } from "./store.js";
 import { SyncMachine } from "./sync-machine.js";
 import { Transaction } from "./transaction.js";
+
+/** From how many claims of the request, or bytes, an answer is no empty one. */
+const substance = { claims: 100, bytes: 256 << 10 };
 
 /** A request of an account or of sharing that the server refused. */
 export class ServerError extends Error {
@@ -320,7 +324,8 @@ export class SyncEngine {
     try {
       const applied = await this.store.transact((draft) => applyAnswer(draft, this.store.schema, answer, request, now));
       if (applied.isOtherSchema) applied.hasMore = await this.resendUnknown() || applied.hasMore;
-      return { type: "answered", hasMore: applied.hasMore, wait: applied.wait, items: request.items };
+      const isSubstantial = applied.hasSettled || request.claims.length >= substance.claims || utf8Length(body) >= substance.bytes;
+      return { type: "answered", hasMore: applied.hasMore, wait: applied.wait, items: request.items, isSubstantial, hasNews: applied.hasNews };
     } catch (error) {
       if (error instanceof Outdated) return { type: "answered", hasMore: true, items: 0 };
       if (error instanceof Diverged) return { type: "failed", failure: { kind: "diverged" } };
@@ -338,8 +343,7 @@ export class SyncEngine {
 
   /** Sends again what the server did not know, now that it has another schema. docs/SCHEMA-CHANGES.md, section 3. */
   async resendUnknown() {
-    const sets = this.store.quarantined().filter(({ problem, because }) =>
-      because === null && ["unknown-table", "unknown-column"].includes(problem.code));
+    const sets = this.store.quarantined().filter(({ problem, because }) => because === null && isLacking(problem));
     for (const { number } of sets) {
       await this.store.transact((draft) => {
         const transaction = new Transaction(draft, this.store.schema, this.store.environment);

@@ -161,6 +161,11 @@ export function problemOf(body, status) {
   return { code: status === 413 ? "body-too-large" : "invalid-request", status, title: `The server answered with status ${status}.` };
 }
 
+/** Whether a problem says that the server's schema lacks what was sent. Another schema may have it. */
+export function isLacking({ code }) {
+  return code === "unknown-table" || code === "unknown-column";
+}
+
 /** Whether a body is a problem document of the server. */
 export function isProblem(body) {
   try {

@@ -6,6 +6,11 @@ const attendedPeriod = { least: 600_000, most: 900_000 };
 const backOff = { first: 1000, longest: 300_000 };
 const longestRetryAfter = 86_400_000;
 const usualLimit = 500;
+/** How many answers in a row may want more and bring nothing of substance. */
+const barrenLimit = 20;
+/** How many pushes in a row may announce nothing before the next one waits, and how long one waits at the most. */
+const emptyPushLimit = 10;
+const longestPushWait = 60_000;
 
 /** Finds the change set for which the server can't take a request at all. */
 class FaultSearch {
@@ -71,7 +76,7 @@ class FaultSearch {
  * | --- | --- |
  * | signedIn, signedOut, launched, edited, syncNow, reachable, timer, identified, pushed, unattended | |
  * | attended | hasMissed |
- * | answered | hasMore, wait, items |
+ * | answered | hasMore, wait, items; isSubstantial, whether it settled something or was large; hasNews, whether it brought anything at all |
  * | failed | failure: `{kind: "later", reason, retryAfter}`, `{kind: "expired"}`, `{kind: "diverged"}`, `{kind: "unacceptable", items, isTooLarge, reason}` |
  *
  * Actions: `send` (limit), `quarantineOldest`, `identify`, `schedule` (after), `stopTimer`, `finish` (failure or null).
@@ -83,8 +88,17 @@ export class SyncMachine {
     this.random = random;
     this.goOn = false;
     this.isAttended = false;
-    this.isDebouncing = false;
+    /** What the timer waits for: `"edit"`, `"push"`, or null where nothing asked for it. */
+    this.timerOf = null;
     this.failures = 0;
+    /** The answers in a row, without coming to rest, that wanted more and were not substantial. */
+    this.barren = 0;
+    /** The pushes in a row whose sync brought nothing at all. */
+    this.emptyPushes = 0;
+    /** Of the sync that runs: whether a push asked for it, and whether it has brought anything. */
+    [this.isPushed, this.hasNews] = [false, false];
+    /** Whether a push came while it ran. */
+    this.isPushedAgain = false;
     this.isIdentified = false;
     this.search = new FaultSearch();
   }
@@ -99,38 +113,38 @@ export class SyncMachine {
     if (type === "attended") return this.attend(event.hasMissed);
     if (type === "unattended") {
       this.isAttended = false;
-      return state === "idle" && !this.isDebouncing ? [this.schedule(this.random() * period)] : [];
+      return state === "idle" && this.timerOf === null ? [this.schedule(this.random() * period)] : [];
     }
     if (state === "syncing") return this.handleSyncing(event);
     if (type === "signedIn") {
       this.state = "idle";
-      this.isDebouncing = false;
+      this.timerOf = null;
       return [this.schedule(0)];
     }
     if (state === "signedOut") return type === "syncNow" ? [{ type: "finish", failure: { kind: "expired" } }] : [];
     if (type === "edited") {
-      if (state === "waiting" || this.isDebouncing) return [];
-      this.isDebouncing = true;
+      if (state === "waiting" || this.timerOf === "edit") return [];
+      this.timerOf = "edit";
       return [this.schedule(debounce)];
     }
-    if (type === "pushed") return state === "idle" ? this.begin() : [];
+    if (type === "pushed") return state === "idle" ? this.push() : [];
     return ["launched", "syncNow", "reachable", "timer"].includes(type) ? this.begin() : [];
   }
 
   handleSyncing(event) {
     switch (event.type) {
-      case "signedIn": case "edited": case "syncNow": case "launched": case "reachable": case "pushed":
+      case "signedIn": case "edited": case "syncNow": case "launched": case "reachable":
         this.goOn = true;
+        return [];
+      case "pushed":
+        this.isPushedAgain = true;
         return [];
       case "answered":
         if (this.search.isProbing) {
           this.search.probed();
           return [{ type: "send", limit: this.search.limit }];
         }
-        this.failures = 0;
-        this.isIdentified = false;
-        this.search.accepted(event.items);
-        return event.hasMore || this.goOn ? this.begin() : this.rest(event.wait);
+        return this.take(event);
       case "identified":
         this.isIdentified = true;
         return this.begin();
@@ -142,15 +156,43 @@ export class SyncMachine {
   begin() {
     this.state = "syncing";
     this.goOn = false;
-    this.isDebouncing = false;
+    this.isPushedAgain = false;
+    this.timerOf = null;
     this.search.restart();
     return [{ type: "stopTimer" }, { type: "send", limit: this.search.limit }];
   }
 
+  take({ hasMore, wait, items, isSubstantial = false, hasNews = false }) {
+    this.isIdentified = false;
+    this.search.accepted(items);
+    this.hasNews ||= hasNews;
+    if (isSubstantial) [this.failures, this.barren] = [0, 0];
+    if (!hasMore && !this.goOn) return this.rest(wait);
+    if (!isSubstantial) this.barren += 1;
+    return this.barren > barrenLimit ? this.fail({ kind: "later", reason: "The server's answers bring nothing new." }) : this.begin();
+  }
+
   rest(wait) {
     this.state = "idle";
+    [this.failures, this.barren] = [0, 0];
+    if (this.hasNews) this.emptyPushes = 0;
+    else if (this.isPushed) this.emptyPushes += 1;
+    [this.isPushed, this.hasNews] = [false, false];
     const pause = this.pause();
-    return [this.schedule(Math.min(wait ?? pause, pause)), { type: "finish", failure: null }];
+    const rest = [this.schedule(Math.min(wait ?? pause, pause)), { type: "finish", failure: null }];
+    if (!this.isPushedAgain) return rest;
+    const next = this.push();
+    return this.state === "syncing" ? next : [...next, rest[1]];
+  }
+
+  /** The server says that there is something: asks at once, unless it has said so for nothing too often. */
+  push() {
+    this.isPushed = true;
+    const { emptyPushes } = this;
+    if (emptyPushes < emptyPushLimit) return this.begin();
+    if (this.timerOf !== null) return [];
+    this.timerOf = "push";
+    return [this.schedule(this.random() * Math.min(longestPushWait, 1000 * 2 ** (emptyPushes - emptyPushLimit)))];
   }
 
   attend(hasMissed) {
@@ -161,7 +203,7 @@ export class SyncMachine {
         this.goOn = this.goOn || hasMissed;
         return [];
       case "waiting": return this.begin();
-      default: return hasMissed ? this.begin() : this.isDebouncing ? [] : [this.schedule(this.pause())];
+      default: return hasMissed ? this.begin() : this.timerOf !== null ? [] : [this.schedule(this.pause())];
     }
   }
 

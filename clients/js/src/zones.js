@@ -44,6 +44,13 @@ export class Zones {
     return this.put(zone, { ...state, ack: "", sent: false, resync: state.resync === "restored" ? "restored" : resync });
   }
 
+  /** Ends a download in parts: the zone is as it was when it was whole, or comes from its beginning where it was to be resynced. */
+  goBack(zone) {
+    const state = this.get(zone);
+    this.dropPages(zone);
+    this.put(zone, { ...state, ack: state.resync ? "" : state.token, sent: false });
+  }
+
   /** Whether a restored server may have less of a zone than this device. */
   isAhead(zone) {
     return this.get(zone)?.resync === "restored" || this.draft.device.awaiting.includes(zone);

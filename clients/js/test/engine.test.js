@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { FetchTransport, SyncEngine } from "../index.js";
 import { Device } from "./devices.js";
 import { atEnd, Server } from "./server.js";
 
@@ -69,6 +70,41 @@ test("an engine that was stopped takes no answer of before for one of now (I3)",
   await until(() => engine.status.state === "idle");
   await device.makeList("Groceries");
   await until(() => store.waitingOperations === 0);
+});
+
+test("a stream that goes on saying that zones have changed has the engine ask a few times, and then seldom", async (t) => {
+  const server = await Server.start(t);
+  const device = await Device.signUp("ada", { server });
+  await device.sync();
+  const { store } = device;
+  const transport = new FetchTransport(server.address);
+  const waits = [];
+  let [requests, onText] = [0];
+  const engine = new SyncEngine({
+    store, transport: {
+      request: (request) => {
+        requests += 1;
+        return transport.request(request);
+      },
+      stream: (stream) => {
+        ({ onText } = stream);
+        return new Promise(() => {});
+      },
+    },
+    timers: { setTimeout: (body, after) => { waits.push(after); }, clearTimeout: () => {} },
+  });
+  atEnd(t, () => engine.stop());
+  engine.start();
+  await until(() => engine.status.state === "idle" && onText);
+  onText('event: hello\ndata: {"missed":false}\n\n');
+  for (let count = 0; count < 50; count++) {
+    waits.length = 0;
+    onText('event: zones\ndata: {"zones":[]}\n\n');
+    await until(() => engine.status.state === "idle");
+  }
+  assert.equal(requests, 11);
+  // The silence of the stream is what else there is to wait for.
+  assert.deepEqual(waits, [50_000]);
 });
 
 test("a sync that a listener asks for when one has ended ends too", async (t) => {

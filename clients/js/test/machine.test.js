@@ -45,6 +45,53 @@ test("a failure is tried again later and later, and drops nothing (I3)", () => {
   assert.deepEqual(run(machine, "reachable"), [stopTimer, send]);
 });
 
+test("after twenty answers that want more and bring nothing, each further one is a failure, until one brings something (I3)", () => {
+  const machine = new SyncMachine(true, half);
+  const barren = answered({ hasMore: true });
+  const failed = (after) => [schedule(after), { type: "finish", failure: { kind: "later", reason: "The server's answers bring nothing new." } }];
+  run(machine, "launched");
+  for (let count = 0; count < 20; count++) assert.deepEqual(run(machine, barren), [stopTimer, send]);
+  // Also where the app asks for more meanwhile.
+  assert.deepEqual(run(machine, "syncNow", answered()), failed(500));
+  assert.deepEqual(run(machine, "timer", barren), failed(1000));
+  assert.deepEqual(run(machine, "timer", barren), failed(2000));
+  // One that is substantial.
+  assert.deepEqual(run(machine, "timer", answered({ hasMore: true, isSubstantial: true })), [stopTimer, send]);
+  for (let count = 0; count < 20; count++) assert.deepEqual(run(machine, barren), [stopTimer, send]);
+  assert.deepEqual(run(machine, barren), failed(500));
+  // An answer with which nothing is left.
+  assert.equal(run(machine, "timer", answered())[1].failure, null);
+  run(machine, "timer");
+  for (let count = 0; count < 20; count++) assert.deepEqual(run(machine, barren), [stopTimer, send]);
+  assert.deepEqual(run(machine, barren), failed(500));
+});
+
+test("after ten pushes that announce nothing the next ones wait, each time longer, and an edit does not", () => {
+  const machine = new SyncMachine(true, half);
+  run(machine, "launched", answered());
+  for (let count = 0; count < 5; count++) {
+    assert.deepEqual(run(machine, "pushed"), [stopTimer, send]);
+    // One that comes meanwhile.
+    assert.deepEqual(run(machine, "pushed", answered()), [stopTimer, send]);
+    run(machine, answered());
+  }
+  const waits = [];
+  for (let count = 0; count < 8; count++) {
+    waits.push(run(machine, "pushed")[0].after);
+    assert.deepEqual(run(machine, "pushed"), []);
+    assert.deepEqual(run(machine, "timer"), [stopTimer, send]);
+    assert.deepEqual(run(machine, answered())[1].failure, null);
+  }
+  assert.deepEqual(waits, [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
+  run(machine, "pushed");
+  assert.deepEqual(run(machine, "edited"), [schedule(250)]);
+  run(machine, "timer", "pushed");
+  assert.deepEqual(run(machine, answered()), [schedule(30_000), { type: "finish", failure: null }]);
+  // A sync that brings something.
+  run(machine, "timer", answered({ hasNews: true }));
+  assert.deepEqual(run(machine, "pushed"), [stopTimer, send]);
+});
+
 test("after 401 nothing is sent until somebody signs in (I3)", () => {
   const machine = new SyncMachine(true, half);
   assert.deepEqual(run(machine, "launched", { type: "failed", failure: { kind: "expired" } }), [stopTimer, { type: "finish", failure: { kind: "expired" } }]);
