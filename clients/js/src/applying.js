@@ -6,7 +6,7 @@ import { isLacking, Quarantine } from "./quarantine.js";
 import { Recovery } from "./recovery.js";
 import { awaitMissing } from "./sessions.js";
 import { numberKey } from "./state.js";
-import { laterStamp } from "./time.js";
+import { followed, isDayAhead, laterStamp, stampOf } from "./time.js";
 import { Unapplied } from "./unapplied.js";
 import { newZone, Zones } from "./zones.js";
 
@@ -325,10 +325,13 @@ class Applying {
   // Step 7.
 
   advance() {
-    const { answer, draft } = this;
+    const { answer, draft, now } = this;
     const { device } = draft;
+    // One answer of a server whose clock is wrong must not spoil these for ever. What is not sent has stamps of this clock.
+    const isClockKept = !draft.isEmpty("outbox") || !isDayAhead(device.clock, stampOf(now));
     draft.device = {
-      ...device, clock: laterStamp(device.clock, answer.clock), lastServerClock: laterStamp(device.lastServerClock, answer.clock),
+      ...device, clock: isClockKept ? laterStamp(device.clock, answer.clock) : followed(device.clock, answer.clock),
+      lastServerClock: followed(device.lastServerClock, answer.clock),
       resend: answer.resend, serverSchema: answer.schema ?? device.serverSchema,
     };
     const isOtherSchema = device.serverSchema !== null && answer.schema !== undefined && answer.schema !== device.serverSchema;

@@ -34,6 +34,16 @@ export function laterStamp(left, right) {
   return left > right ? left : right;
 }
 
+/** Whether a stamp is more than a day later than another. */
+export function isDayAhead(left, right) {
+  return stampMilliseconds(left) > stampMilliseconds(right) + 86_400_000;
+}
+
+/** A stamp that follows another one up, and down where it is more than a day ahead. */
+export function followed(stamp, other) {
+  return isDayAhead(stamp, other) ? other : laterStamp(stamp, other);
+}
+
 const leastMoment = -62_167_219_200_000;
 const greatestMoment = 253_402_300_799_999;
 

@@ -72,3 +72,20 @@ export async function expectAgreement(...devices) {
     assert.deepEqual(device.contents(), devices[0].contents());
   }
 }
+
+/** Changes each answer of a sync, by its number. @param change may give the text of another one. @returns `{count, stop()}` */
+export function falsify(device, change) {
+  const { transport } = device.engine;
+  const falsified = { count: 0, stop: () => { device.engine.transport = transport; } };
+  device.engine.transport = {
+    request: async (request) => {
+      const answer = await transport.request(request);
+      if (request.path !== "v1/sync" || answer.status !== 200) return answer;
+      const form = JSON.parse(answer.body);
+      const body = await change(form, falsified.count, answer.body) ?? JSON.stringify(form);
+      falsified.count += 1;
+      return { ...answer, body };
+    },
+  };
+  return falsified;
+}

@@ -4,25 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Device, expectAgreement } from "./devices.js";
+import { Device, expectAgreement, falsify } from "./devices.js";
 import { folder, jotSchema, run, Server } from "./server.js";
-
-/** Changes each answer of a sync, by its number. @returns `{count, stop()}` */
-function falsify(device, change) {
-  const { transport } = device.engine;
-  const falsified = { count: 0, stop: () => { device.engine.transport = transport; } };
-  device.engine.transport = {
-    request: async (request) => {
-      const answer = await transport.request(request);
-      if (request.path !== "v1/sync" || answer.status !== 200) return answer;
-      const form = JSON.parse(answer.body);
-      const body = change(form, falsified.count, answer.body) ?? JSON.stringify(form);
-      falsified.count += 1;
-      return { ...answer, body };
-    },
-  };
-  return falsified;
-}
 
 /** A phone with a list of three items, and a laptop that has it too. */
 async function open(t) {
