@@ -2,6 +2,7 @@
 //
 // A form is a function that tells whether a value of `parse` has it. Members that are unknown here are those of a newer server.
 
+import { utf8Length } from "./bytes.js";
 import { isPossibleIdentifier } from "./identifiers.js";
 import { Raw } from "./json.js";
 import { isStamp } from "./time.js";
@@ -12,6 +13,23 @@ const isFlag = (value) => typeof value === "boolean";
 const isCount = (value) => Number.isSafeInteger(value) && value >= 0;
 const isName = (value) => isText(value) && isPossibleIdentifier(value);
 const isFingerprint = (value) => isText(value) && /^[0-9a-f]{16}$/.test(value);
+
+const isShort = (value) => isText(value) && utf8Length(value) <= 64;
+
+const greatestSeq = 2n ** 63n - 1n;
+
+/** Whether a text is a change token: an epoch and a seq; of a download in parts also the purge horizon beyond it, or -1. */
+export function isChangeToken(text) {
+  const match = /^[0-9a-f]{8}\.(0|[1-9]\d{0,18})(?:\.(-1|[1-9]\d{0,18}))?$/.exec(text);
+  if (!match) return false;
+  const [seq, purged] = [BigInt(match[1]), BigInt(match[2] ?? -1)];
+  return seq <= greatestSeq && purged <= greatestSeq && (purged === -1n || purged > seq);
+}
+
+/** Whether a value may be a proof, which goes back to the server as it is. */
+export function isProof(value) {
+  return isText(value) && utf8Length(value) <= 1000;
+}
 
 const list = (form) => (value) => Array.isArray(value) && value.every(form);
 const mapOf = (form) => (value) => value instanceof Map && [...value.values()].every(form);
@@ -35,19 +53,22 @@ const problem = object({ code: isText });
 const isColumns = (value) => value instanceof Raw && value.text.startsWith("{");
 const record = { table: isText, id: isName, rev: isCount };
 const change = either("deleted", object(record), object({ ...record, columns: isColumns }, { deleted: isFlag }));
-const part = either("reset", object({ zone: isName }, { restored: isFlag }), object(
-  { zone: isName, role: isText, from: isText, to: isText, changes: list(change) },
+const isPart = object(
+  { zone: isName, role: isShort, from: isText, to: isText, changes: list(change) },
   { count: isCount, remaining: isCount, more: isFlag, reset: isFlag },
-));
+);
+/** A part for which the answer had no room has the token of before, which is none at the beginning of a zone. */
+const hasToken = (part) => isChangeToken(part.get("to")) || (part.get("more") === true && part.get("to") === part.get("from"));
+const part = either("reset", object({ zone: isName }, { restored: isFlag }), (value) => isPart(value) && hasToken(value));
 
 const wrongInAnswer = membersOf({
   clock: (value) => isText(value) && isStamp(value), confirmed: isCount, chain: isFingerprint,
   refused: list(object({ first: isCount, last: isCount, operation: isCount, problem })),
   resend: isFlag, zones: list(part), lost: list(isName),
 }, {
-  proof: isText, proofs: mapOf(isText), prove: list(isName), awaiting_recovery: list(object({ zone: isName })),
+  proof: isProof, proofs: (value) => mapOf(isProof)(value) && [...value.keys()].every(isName), prove: list(isName), awaiting_recovery: list(object({ zone: isName })),
   recovered: object({ count: isCount }, { refused: list(object({ index: isCount, problem })) }),
-  schema: isText, renamed: object({}, { tables: mapOf(list(isText)), columns: mapOf(mapOf(list(isText))) }),
+  schema: isShort, renamed: object({}, { tables: mapOf(list(isText)), columns: mapOf(mapOf(list(isText))) }),
 });
 
 const sets = list(pair(isCount, isFingerprint));

@@ -99,6 +99,7 @@ export class Store {
    */
   async settleSchema() {
     await this.transact((draft) => {
+      new Zones(draft, this.schema).mend();
       const { device } = draft;
       // Stores of earlier clients have no version: they may lack columns, and have entries with former names.
       if (device.ownSchema === this.schema.fingerprint && device.ownVersion === this.schema.version) return;

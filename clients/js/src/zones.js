@@ -10,6 +10,8 @@
 // | resync | null, `replaced`, or `restored` where the server was restored and has less |
 // | reset | `{at, count, until}`: when the server last had the zone resynced, how often in a row, and until when the zone waits |
 
+import { isChangeToken, isProof } from "./shapes.js";
+
 const hour = 3_600_000;
 const minute = 60_000;
 
@@ -49,6 +51,16 @@ export class Zones {
     const state = this.get(zone);
     this.dropPages(zone);
     this.put(zone, { ...state, ack: state.resync ? "" : state.token, sent: false });
+  }
+
+  /** Mends what an earlier client took of an answer: no server gives such a proof or token, and each refuses a request with it. */
+  mend() {
+    const { device } = this.draft;
+    if (!isProof(device.proof)) this.draft.device = { ...device, proof: "" };
+    for (const [zone, state] of this.all()) {
+      if (!isProof(state.proof)) this.put(zone, { ...state, proof: "" });
+      if (state.ack && !isChangeToken(state.ack)) this.begin(zone);
+    }
   }
 
   /** Whether a restored server may have less of a zone than this device. */
