@@ -196,6 +196,7 @@ export class SyncEngine {
   /** The network is there again. */
   reachable(): void;
   onStatus(listener: (status: Status) => void): () => void;
+  /** Signing up and in rejects with a ServerError, a SyncError, or a RangeError where the device has the data of another user. */
   signUp(name: string, password: string, device?: string): Promise<void>;
   signIn(name: string, password: string, device?: string): Promise<void>;
   signInWithToken(token: string, device?: string): Promise<void>;

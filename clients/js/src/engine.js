@@ -7,8 +7,7 @@ import { EventStream } from "./event-stream.js";
 import { parse, plain, write } from "./json.js";
 import { isLacking, isProblem, problemOf } from "./quarantine.js";
 import { isCurrent, prepareRequest, quarantineOldest } from "./requests.js";
-import { adopt, otherUser } from "./sessions.js";
-import { checkSession } from "./shapes.js";
+import { adopt, otherUser, parseSession } from "./sessions.js";
 import { listen, tell } from "./store.js";
 import { SyncMachine } from "./sync-machine.js";
 import { Transaction } from "./transaction.js";
@@ -130,20 +129,20 @@ export class SyncEngine {
 
   // The account.
 
-  /** Makes an account, and signs in. @throws ServerError; RangeError when the device has another user's data. */
+  /** Makes an account, and signs in. @throws ServerError; SyncError; RangeError when the device has another user's data. */
   async signUp(name, password, device = "browser") {
     await this.requireUser(name);
     return this.beginSession("v1/accounts", { name, password, device: { name: device } });
   }
 
-  /** Signs in; as the device that this one was before, where it was one. @throws ServerError; RangeError when the device has another user's data. */
+  /** Signs in; as the device that this one was before, where it was one. @throws ServerError; SyncError; RangeError when the device has another user's data. */
   async signIn(name, password, device = "browser") {
     await this.requireUser(name);
     const { device: id, session } = this.device;
     return this.beginSession("v1/sessions", { name, password, device: { name: device, ...(id ? { id, session } : {}) } });
   }
 
-  /** Signs in with a JWT of the server's identity provider. @throws ServerError; RangeError when it is another user's than the data. */
+  /** Signs in with a JWT of the server's identity provider. @throws ServerError; SyncError; RangeError when it is another user's than the data. */
   async signInWithToken(token, device = "browser") {
     await this.store.catchUp();
     const { device: id, session } = this.device;
@@ -160,20 +159,19 @@ export class SyncEngine {
   async beginSession(path, body) {
     // Not for a store that another version of the app has taken over.
     await this.store.transact(() => {});
-    const answer = await this.transport.request({ method: "POST", path, body: write(body), session: { cookie: this.usesCookie ? "" : null } });
-    if (answer.status >= 300) throw new ServerError(problemOf(answer.body, answer.status));
+    const request = { method: "POST", path, body: write(body), session: { cookie: this.usesCookie ? "" : null } };
+    const session = await this.ask(request, (body) => parseSession(body, this.usesCookie));
     try {
-      await this.adopt(answer.body);
+      await this.adopt(session);
     } catch (error) {
-      if (error instanceof RangeError) await this.leaveSession(answer.body);
+      if (error instanceof RangeError) await this.leaveSession(session);
       throw error;
     }
     this.signedIn();
   }
 
   /** Ends a session of another user than the one whose data this device has. */
-  async leaveSession(body) {
-    const { token = null, token_id: cookie = null } = plain(parse(body));
+  async leaveSession({ token = null, token_id: cookie = null }) {
     await this.transport.request({ method: "DELETE", path: "v1/sessions/current", session: { token, cookie } }).catch(() => {});
     if (this.device.cookie === null) return;
     // Its cookie has taken the place of the user's own.
@@ -183,10 +181,7 @@ export class SyncEngine {
     this.publish({ state: "signedOut" });
   }
 
-  async adopt(body) {
-    const root = parse(body);
-    checkSession(root);
-    const session = plain(root);
+  async adopt(session) {
     await this.store.transact((draft) => adopt(draft, this.store.schema, session, this.usesCookie, this.store.environment.now()));
   }
 
@@ -233,14 +228,24 @@ export class SyncEngine {
    * @throws ServerError; SyncError when the server can't be reached.
    */
   async request(method, path, body) {
+    const request = { method, path, body: body === undefined ? undefined : write(body), session: this.device };
+    return this.ask(request, (body) => (body === "" ? null : plain(parse(body))));
+  }
+
+  /** Sends a request, and reads its answer, which may be a portal's. @throws ServerError; SyncError */
+  async ask(request, read) {
     let answer;
     try {
-      answer = await this.transport.request({ method, path, body: body === undefined ? undefined : write(body), session: this.device });
+      answer = await this.transport.request(request);
     } catch (error) {
       throw new SyncError("offline", `The server can't be reached: ${error.message}`);
     }
     if (answer.status >= 300) throw new ServerError(problemOf(answer.body, answer.status));
-    return answer.body === "" ? null : plain(parse(answer.body));
+    try {
+      return read(answer.body);
+    } catch (error) {
+      throw new SyncError("offline", `What answered may not be the server: ${error.message}`);
+    }
   }
 
   // The machine.
@@ -378,7 +383,7 @@ export class SyncEngine {
       const reason = `The server gave no new identity (${answer.status}).`;
       return { type: "failed", failure: { kind: "later", reason, retryAfter: answer.retryAfter } };
     }
-    if (this.device.session === before.session && this.device.device === before.device) await this.adopt(answer.body);
+    if (this.device.session === before.session && this.device.device === before.device) await this.adopt(parseSession(answer.body, this.usesCookie));
     return { type: "identified" };
   }
 }

@@ -2,8 +2,10 @@
 
 import { chainBeginning } from "./bytes.js";
 import { Histories } from "./history.js";
+import { parse, plain } from "./json.js";
 import { Quarantine } from "./quarantine.js";
 import { renumber } from "./requests.js";
+import { checkSession } from "./shapes.js";
 import { numberKey } from "./state.js";
 import { Unapplied } from "./unapplied.js";
 import { Zones } from "./zones.js";
@@ -13,10 +15,16 @@ export function otherUser(name) {
   return new RangeError(`This device has the data of ${name}. Sign in as ${name}, or erase the data first.`);
 }
 
+/** The session of an answer, as plain objects. @throws SyntaxError when it is none. */
+export function parseSession(body, usesCookie) {
+  const root = parse(body);
+  checkSession(root, usesCookie);
+  return plain(root);
+}
+
 /**
  * Takes the session that the server gave.
  *
- * @param session the answer, as plain objects.
  * @param usesCookie whether the browser keeps the token in a cookie.
  */
 export function adopt(draft, schema, session, usesCookie, now) {
@@ -26,7 +34,7 @@ export function adopt(draft, schema, session, usesCookie, now) {
   }
   draft.device = {
     ...before, user: session.user.id, userName: session.user.name, device: session.device.id, session: session.device.session,
-    token: usesCookie ? null : session.token, cookie: usesCookie ? session.token_id ?? null : null,
+    token: usesCookie ? null : session.token, cookie: usesCookie ? session.token_id : null,
   };
   if (!before.user) moveIn(draft, schema, session.user.id);
   if (before.device === session.device.id) return;

@@ -2,7 +2,7 @@
 //
 // A form is a function that tells whether a value of `parse` has it. Members that are unknown here are those of a newer server.
 
-import { utf8Length } from "./bytes.js";
+import { isWellFormed, utf8Length } from "./bytes.js";
 import { isPossibleIdentifier } from "./identifiers.js";
 import { Raw } from "./json.js";
 import { isStamp } from "./time.js";
@@ -72,10 +72,13 @@ const wrongInAnswer = membersOf({
 });
 
 const sets = list(pair(isCount, isFingerprint));
-const wrongInSession = membersOf(
-  { user: object({ id: isName, name: isText }), device: object({ id: isName, session: isCount }) },
-  { token: isText, token_id: isText, applied: object({ from: isCount, sets }, { refused: sets }) },
-);
+const isUserName = (value) => isText(value) && isWellFormed(value) && value !== "" && [...value].length <= 64 && !value.includes("\0");
+/** What goes into a header. */
+const isToken = (value) => isText(value) && /^[!-~]{1,4096}$/.test(value);
+const isSession = { user: object({ id: isName, name: isUserName }), device: object({ id: isName, session: isCount }) };
+const applied = { applied: object({ from: isCount, sets }, { refused: sets }) };
+const wrongInSession = membersOf({ ...isSession, token: isToken }, applied);
+const wrongInCookieSession = membersOf({ ...isSession, token_id: isToken }, applied);
 
 function check(value, wrong, what) {
   const name = value instanceof Map ? wrong(value) : "object";
@@ -87,7 +90,7 @@ export function checkAnswer(value) {
   check(value, wrongInAnswer, "answer of a sync");
 }
 
-/** @throws SyntaxError when a value of `parse` is no session. */
-export function checkSession(value) {
-  check(value, wrongInSession, "session");
+/** @param usesCookie whether the browser keeps the token. @throws SyntaxError when a value of `parse` is no session. */
+export function checkSession(value, usesCookie) {
+  check(value, usesCookie ? wrongInCookieSession : wrongInSession, "session");
 }

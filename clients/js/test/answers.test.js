@@ -117,18 +117,29 @@ test("a store that has taken such a text is mended when it is opened (I3)", asyn
   await expectAgreement(reopened, await Device.signIn("ada", { server }));
 });
 
-test("a sign-in whose answer is no session changes nothing", async (t) => {
+test("a sign-in whose answer is no session changes nothing, and says so (I3)", async (t) => {
   const server = await Server.start(t);
   const phone = await Device.signUp("ada", { server });
   await phone.engine.signOut();
   const { transport } = phone.engine;
+  const good = { user: { id: "x", name: "ada" }, device: { id: "x", name: "phone", session: 1 }, token: "x", token_id: "x" };
+  const wrong = [
+    { user: { id: 7, name: "ada" } }, { user: { id: "", name: "ada" } }, { user: { id: "x", name: "" } }, { user: { id: "x", name: "x".repeat(65) } },
+    { device: { id: "", session: 1 } }, { device: { id: "x", session: "1" } },
+    ...[undefined, "", "a\nb", "\u00e9", "x".repeat(4097)].map((token) => ({ token, token_id: token })),
+  ];
+  const bodies = ["", "[]", "{}", "<!DOCTYPE html><title>Wi-Fi</title>", ...wrong.map((members) => JSON.stringify({ ...good, ...members }))];
   const before = new Map(phone.storage.entries);
-  for (const body of ["[]", "{}", '{"user":{"id":7,"name":"ada"},"device":{"id":"x","session":1}}', '{"user":{"id":"x","name":"ada"},"device":{"id":"x","session":"1"}}']) {
-    phone.engine.transport = { request: async () => ({ status: 200, body, retryAfter: 0 }) };
-    await assert.rejects(phone.engine.signIn("ada", password), SyntaxError);
-    assert.deepEqual(phone.storage.entries, before);
+  for (const usesCookie of [false, true]) {
+    phone.engine.usesCookie = usesCookie;
+    for (const body of bodies) {
+      phone.engine.transport = { request: async () => ({ status: 200, body, retryAfter: 0 }) };
+      await assert.rejects(phone.engine.signIn("ada", password), { code: "offline", message: /^What answered may not be the server: / }, body);
+      assert.deepEqual(phone.storage.entries, before, body);
+    }
   }
   phone.engine.transport = transport;
+  phone.engine.usesCookie = false;
   await phone.engine.signIn("ada", password);
   await phone.makeList("Groceries");
   await phone.sync();
