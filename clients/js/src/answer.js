@@ -1,8 +1,8 @@
 // Reading the answer of a sync request. Pure. docs/PROTOCOL.md, section 3.
 
-import { parse, plain } from "./json.js";
+import { parse, plain, Raw } from "./json.js";
 import { checkAnswer } from "./shapes.js";
-import { fromWire } from "./values.js";
+import { fromWire, ValueError } from "./values.js";
 
 /**
  * The answer, with the changes of its parts as `{table, id, rev, deleted, columns}`; columns are their text.
@@ -25,7 +25,10 @@ export function parseAnswer(body) {
   return { prove: [], awaiting_recovery: [], ...members, zones };
 }
 
-/** The columns of a change, in the kept form; a column that this schema lacks is left out, one that did not come has its default, or the emptiest value. */
+/**
+ * The columns of a change, in the kept form. A column that this schema lacks is left out. One that did not come, or not as this schema has it, has its
+ * default or the emptiest value: the server's schema may be another.
+ */
 export function columnsOf(schema, table, change, renamed) {
   const raw = parse(change.columns, { isRaw: (path) => path.length === 1 });
   const columns = {};
@@ -33,9 +36,19 @@ export function columnsOf(schema, table, change, renamed) {
   for (const [name, value] of raw) {
     const column = columnOf(table, change.table, name, renamed);
     if (!column) continue;
-    columns[column.name] = fromWire(column, column.type === "json" ? value : parse(value.text));
+    columns[column.name] = received(column, value);
   }
   return table.name === "conflicts" ? namedHere(schema, columns, renamed) : columns;
+}
+
+function received(column, { text }) {
+  try {
+    const value = fromWire(column, column.type === "json" ? new Raw(text) : parse(text));
+    return value === null && column.required ? column.absent : value;
+  } catch (error) {
+    if (error instanceof ValueError) return column.absent;
+    throw error;
+  }
 }
 
 /** The column here of a name of the server's. @param serverTable the server's name of the table. */

@@ -137,8 +137,6 @@ class Applying {
       applied.hasMore = true;
       // A zone for which the answer had no room has the token of before.
       if (part.to === part.from) return;
-      // A value of a wrong form is to fail this answer, and not the last one of the zone.
-      for (const change of part.changes) this.columns(change);
       zones.put(part.zone, { ...known, role: part.role, ack: part.to, sent: false });
       zones.stage(part.zone, part.changes);
       return;
@@ -193,12 +191,6 @@ class Applying {
     this.tombstones.set(key, Math.max(rev, this.tombstones.get(key) ?? 0));
   }
 
-  /** The columns of a change in the kept form; null where it has none, or is of a table that is unknown here. */
-  columns(change) {
-    const table = tableOf(this.schema, change.table, this.answer.renamed);
-    return table && !change.deleted ? columnsOf(this.schema, table, change, this.answer.renamed) : null;
-  }
-
   applyRecord(table, change, session) {
     session.seen?.add(`${table.name}/${change.id}`);
     const here = this.draft.serverRecord(table.name, change.id);
@@ -208,7 +200,7 @@ class Applying {
       return;
     }
     if (!session.isRestored) this.recovery.forget(table.name, change.id, change.rev);
-    const columns = this.columns(change);
+    const columns = columnsOf(this.schema, table, change, this.answer.renamed);
     const record = { id: change.id, zone: session.zone, rev: change.rev, columns };
     // Both histories may have the rev; which edits the server has had is for it to tell.
     if (session.isRestored && here?.zone === session.zone && (here.rev > change.rev || differ(here, record))) this.noteLost(table, here, session);

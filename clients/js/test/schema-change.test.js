@@ -152,3 +152,38 @@ test("an older app shows the emptiest values of required columns that the server
     assert.equal(device.store.get("lists", list).title, "Groceries");
   }
 });
+
+/** A schema of lists with these columns. @returns its path. */
+function lists(t, columns) {
+  const path = join(folder(t), "lists.json");
+  writeFileSync(path, JSON.stringify({ holdfast: 1, name: "lists", tables: { lists: { zone: "root", columns: { title: { type: "text" }, ...columns } } } }));
+  return path;
+}
+
+test("an older app shows the emptiest values of columns whose names the server has for columns of another type, and syncs (I3, I12)", async (t) => {
+  const older = lists(t, {
+    price: { type: "integer", required: true, default: 7 }, count: { type: "real" }, at: { type: "timestamp", required: true }, done: { type: "boolean", required: true },
+    doc: { type: "json" }, note: { type: "text", required: true },
+  });
+  const newer = lists(t, {
+    price: { type: "text" }, count: { type: "boolean" }, at: { type: "integer" }, done: { type: "text" }, doc: { type: "integer" }, note: { type: "text" },
+  });
+  const server = await Server.start(t, { schema: older });
+  const phone = await Device.signUp("ada", { server, schema: older });
+  const list = await phone.write((db) => db.insert("lists", { title: "Groceries", price: 3, count: 1.5, at: "2026-11-21T10:00:00.000Z", done: true, note: "x" }));
+  await phone.sync();
+  await restart(server, lists(t, {}), "--allow-removals");
+  await restart(server, newer);
+  const laptop = await Device.signIn("ada", { server, schema: newer });
+  await laptop.sync();
+  await laptop.write((db) => db.update("lists", list, { title: "Food", price: "cheap", count: true, at: 9, done: "yes", doc: 5 }));
+  await laptop.sync();
+  const old = await Device.signIn("ada", { server, schema: older });
+  await phone.write((db) => db.update("lists", list, { title: "Meals" }));
+  for (const device of [phone, old, phone]) await device.sync();
+  await old.sync();
+  for (const device of [phone, old]) {
+    const { id, zone, rev, ...values } = device.store.get("lists", list);
+    assert.deepEqual(values, { title: "Meals", price: 7, count: null, at: "1970-01-01T00:00:00.000Z", done: false, doc: 5, note: "" });
+  }
+});
