@@ -1,7 +1,11 @@
 // Brings what a device keeps to another schema of its app, in the transaction of the opening. Pure. docs/SCHEMA-CHANGES.md, sections 2 to 4.
 //
+// A column that has values of another type than its own was removed, and is new: the device may have skipped the version between.
+//
 // Names that are not in the schema are those of before: former names of what is in it, or names of what was removed. Change sets that are sealed
 // stay as they are.
+
+import { isOfType } from "./values.js";
 
 /** Renames what has former names, and drops what belongs to removed tables and columns. */
 export function changeSchema(draft, schema) {
@@ -70,8 +74,9 @@ class SchemaChange {
 
   /** A record with all columns of its table: one that is new has its default. */
   record(table, record) {
-    const names = Object.keys(record.columns);
-    if (names.length === table.columns.size && names.every((name) => table.columns.has(name))) return record;
+    const values = Object.entries(record.columns);
+    const isOwn = ([name, value]) => table.columns.has(name) && isOfType(table.columns.get(name), value);
+    if (values.length === table.columns.size && values.every(isOwn)) return record;
     const columns = this.named(table, record.columns);
     for (const column of table.columns.values()) if (columns[column.name] === undefined) columns[column.name] = column.absent;
     return { ...record, columns };
@@ -83,13 +88,14 @@ class SchemaChange {
     return { ...step, ...(columns && { columns: this.named(table, columns) }), ...(base && { base: this.named(table, base) }) };
   }
 
-  /** Values by the names of now, without those of removed columns. */
+  /** Values by the names of now, without those of removed columns and of another type. */
   named(table, values) {
     const named = {};
     for (const [name, value] of Object.entries(values)) {
       const column = table.column(name);
-      if (column?.name !== name) this.isRewritten = true;
-      if (column && (column.name === name || !Object.hasOwn(values, column.name))) named[column.name] = value;
+      const isKept = column && isOfType(column, value);
+      if (!isKept || column.name !== name) this.isRewritten = true;
+      if (isKept && (column.name === name || !Object.hasOwn(values, column.name))) named[column.name] = value;
     }
     return named;
   }

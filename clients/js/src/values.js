@@ -55,6 +55,33 @@ export function fromText(column, text) {
   }
 }
 
+/** Whether a value in the kept form may be one of a column by its type, whatever the column's limits. */
+export function isOfType(column, value) {
+  if (value === null) return !column.required || column.absent === null;
+  switch (column.type) {
+    case "boolean": return typeof value === "boolean";
+    case "integer": return typeof value === "bigint" || Number.isSafeInteger(value);
+    case "real": return typeof value === "number";
+    case "timestamp": return isText(value) && isTimestamp(value);
+    case "position": return isText(value) && isPosition(value);
+    case "json": return isText(value) && isJSON(value);
+    default: return isText(value);
+  }
+}
+
+function isText(value) {
+  return typeof value === "string";
+}
+
+function isJSON(text) {
+  try {
+    parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** A value in the kept form as it is written to the wire: for `write`. */
 export function toWire(column, value) {
   return column.type === "json" && value !== null ? new Raw(value) : value;

@@ -187,3 +187,51 @@ test("an older app shows the emptiest values of columns whose names the server h
     assert.deepEqual(values, { title: "Meals", price: 7, count: null, at: "1970-01-01T00:00:00.000Z", done: false, doc: 5, note: "" });
   }
 });
+
+test("an updated app fetches columns again whose type, target or being required is another, and keeps its edits (I1, I3, I7)", async (t) => {
+  const reference = { type: "reference", to: "lists", across: true, on_delete: "set_null" };
+  const older = lists(t, {
+    price: { type: "integer" }, count: { type: "real" }, at: { type: "text" }, doc: { type: "text" }, place: { type: "text" }, note: { type: "text" }, other: reference,
+  });
+  const newer = lists(t, {
+    price: { type: "text" }, count: { type: "boolean", required: true, default: false }, at: { type: "timestamp" }, doc: { type: "json" }, place: { type: "position" },
+    note: { type: "text", required: true, default: "none" }, other: { ...reference, to: "users" },
+  });
+  const form = JSON.parse(readFileSync(newer, "utf8"));
+  form.tables.users = { zone: "user", columns: { name: { type: "text" } } };
+  writeFileSync(newer, JSON.stringify(form));
+  const server = await Server.start(t, { schema: older });
+  const phone = await Device.signUp("ada", { server, schema: older });
+  const [list, unsent] = await phone.write((db) => {
+    const list = db.insert("lists", { title: "Groceries", price: 3, count: 1.5, at: "noon", doc: "{", place: "here" });
+    db.update("lists", list, { other: list });
+    return [list, db.insert("lists", { title: "Tools" })];
+  });
+  await phone.sync();
+  await phone.write((db) => db.update("lists", unsent, { title: "Tools and nails" }));
+  await phone.write((db) => db.update("lists", list, { price: 4, doc: "[", at: "night" }));
+  const third = await phone.write((db) => db.insert("lists", { title: "Books", price: 5, doc: "]" }));
+
+  await restart(server, lists(t, {}), "--allow-removals");
+  await restart(server, newer);
+  const laptop = await Device.signIn("ada", { server, schema: newer });
+  await laptop.sync();
+  await laptop.write((db) => db.update("lists", list, { price: "cheap", count: true, doc: [1] }));
+  await laptop.sync();
+
+  const updated = await Device.open({ server, storage: phone.storage, schema: newer });
+  const values = (device, id) => {
+    const { title, price, count, at, doc, place, note } = device.store.get("lists", id);
+    return [title, price, count, at, doc, place, note];
+  };
+  assert.deepEqual(values(updated, list), ["Groceries", null, false, null, null, null, "none"]);
+  assert.deepEqual(values(updated, third), ["Books", null, false, null, null, null, "none"]);
+  await updated.write((db) => db.update("lists", unsent, { doc: { n: 1 } }));
+  await updated.sync();
+  assert.deepEqual(values(updated, list), ["Groceries", "cheap", true, null, [1], null, "none"]);
+  assert.deepEqual(values(updated, unsent).slice(0, 5), ["Tools and nails", null, false, null, { n: 1 }]);
+  assert.equal(updated.store.get("lists", third), undefined);
+  const quarantined = updated.store.quarantined().map(({ problem, operations: [{ columns }] }) => [problem.code, columns.price]);
+  assert.deepEqual(quarantined, [["invalid-value", 4], ["invalid-value", 5]]);
+  await expectAgreement(updated, await Device.signIn("ada", { server, schema: newer }));
+});
