@@ -67,7 +67,7 @@ extension SyncConversation {
       // Not If-Range, which would bring all of another file.
       if let progress { headers["If-Match"] = progress.tag }
       let request = TransportRequest(
-        method: "GET", path: "v1/zones/\(zone)/snapshot", token: token, headers: headers)
+        method: "GET", path: "v1/zones/\(zone.percentEncoded)/snapshot", token: token, headers: headers)
       effects.append(
         .send(
           request, .snapshot(SnapshotQuestion(zone: zone, device: device, token: token, progress: progress))))

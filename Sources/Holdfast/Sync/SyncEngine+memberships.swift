@@ -67,13 +67,8 @@ extension SyncEngine {
   /// - Parameter name: the name of the account.
   /// - Throws: `Problem` when the server refuses; `StoreError.offline`.
   public func user(named name: String) async throws -> (user: KnownUser, issuer: String?)? {
-    let safe = name.utf8.map { byte -> String in
-      let isPlain =
-        (0x61...0x7A).contains(byte) || (0x41...0x5A).contains(byte) || (0x30...0x39).contains(byte)
-      return isPlain ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
-    }.joined()
     do {
-      let answer = try JSONValue(parsing: await get("v1/users?name=\(safe)"))
+      let answer = try JSONValue(parsing: await get("v1/users?name=\(name.percentEncoded)"))
       return Self.user(answer).map { ($0, answer["issuer"]?.stringValue) }
     } catch let problem as Problem where problem.code == .notFound { return nil }
   }
@@ -97,7 +92,7 @@ extension SyncEngine {
   /// - Returns: the zone.
   /// - Throws: `Problem` when the server refuses, with the code `notFound` for one that was rolled back; `StoreError.offline`.
   public func accept(membership id: String) async throws -> String {
-    let answer = try JSONValue(parsing: await ask("POST", "v1/memberships/\(id)/accept", [:]))
+    let answer = try JSONValue(parsing: await ask("POST", "v1/memberships/\(id.percentEncoded)/accept", [:]))
     await handle(.syncNow)
     guard let zone = answer["zone"]?.stringValue else { throw Problem(.internalError) }
     return zone
@@ -107,14 +102,14 @@ extension SyncEngine {
   ///
   /// - Throws: `Problem` when the server refuses, with the code `notFound` for one that does not wait; `StoreError.offline`.
   public func decline(membership id: String) async throws {
-    _ = try await ask("DELETE", "v1/memberships/\(id)", [:])
+    _ = try await ask("DELETE", "v1/memberships/\(id.percentEncoded)", [:])
   }
 
   /// Leaves a zone, also one that a group gives. Its records leave this device with the next sync. Takes a connection.
   ///
   /// - Throws: `Problem` when the server refuses, with the code `lastOwner` for the only owner and in the own zone; `StoreError.offline`.
   public func leave(zone: String) async throws {
-    _ = try await ask("DELETE", "v1/zones/\(zone)/membership", [:])
+    _ = try await ask("DELETE", "v1/zones/\(zone.percentEncoded)/membership", [:])
     await handle(.syncNow)
   }
 
@@ -122,13 +117,17 @@ extension SyncEngine {
   ///
   /// - Parameter user: the id.
   /// - Throws: `Problem` when the server refuses; `StoreError.offline`.
-  public func block(user: String) async throws { _ = try await ask("PUT", "v1/blocks/\(user)", [:]) }
+  public func block(user: String) async throws {
+    _ = try await ask("PUT", "v1/blocks/\(user.percentEncoded)", [:])
+  }
 
   /// Ends the blocking of a user. Takes a connection.
   ///
   /// - Parameter user: the id.
   /// - Throws: `Problem` when the server refuses; `StoreError.offline`.
-  public func unblock(user: String) async throws { _ = try await ask("DELETE", "v1/blocks/\(user)", [:]) }
+  public func unblock(user: String) async throws {
+    _ = try await ask("DELETE", "v1/blocks/\(user.percentEncoded)", [:])
+  }
 
   /// The users whom this one has blocked, by their names. Takes a connection.
   ///
@@ -141,7 +140,7 @@ extension SyncEngine {
   ///
   /// - Throws: `Problem` when the server refuses, with the code `roleInsufficient` for who is no owner of it; `StoreError.offline`.
   public func grants(ofGroup zone: String) async throws -> [GroupGrant] {
-    try await list("v1/zones/\(zone)/grants", "grants") { item in
+    try await list("v1/zones/\(zone.percentEncoded)/grants", "grants") { item in
       guard let id = item["id"]?.stringValue, let zone = item["zone"]?.stringValue,
         let role = item["role"]?.stringValue.flatMap(Role.init)
       else { return nil }
@@ -156,7 +155,7 @@ extension SyncEngine {
   ///   - zone: the group.
   /// - Throws: `Problem` when the server refuses; `StoreError.offline`.
   public func withdraw(grant: String, ofGroup zone: String) async throws {
-    _ = try await ask("DELETE", "v1/zones/\(zone)/grants/\(grant)", [:])
+    _ = try await ask("DELETE", "v1/zones/\(zone.percentEncoded)/grants/\(grant.percentEncoded)", [:])
     await handle(.syncNow)
   }
 
@@ -172,7 +171,7 @@ extension SyncEngine {
     to zone: String, role: Role, lifetime: Duration = .seconds(7 * 86_400), uses: Int = 1
   ) async throws -> Invitation {
     let answer = try await post(
-      "v1/zones/\(zone)/invitations",
+      "v1/zones/\(zone.percentEncoded)/invitations",
       [
         "role": .string(role.rawValue), "expires_in": .integer(lifetime.components.seconds),
         "uses": .integer(Int64(uses)),

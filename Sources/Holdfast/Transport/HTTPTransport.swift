@@ -59,16 +59,16 @@ public final class HTTPTransport: EventTransport {
     var fields = request.headers.map { (name: $0.key, value: $0.value) }
     if let token = request.token { fields.append(("Authorization", "Bearer \(token)")) }
     if request.body != nil { fields.append(("Content-Type", "application/json")) }
-    let url = server.appendingPathComponent(request.path)
+    let address = address(request.path)
     #if os(Linux) && !HOLDFAST_STANDINS
       let answer = try await client.send(
         HTTPClientRequest(
-          method: request.method, url: url.absoluteString, headers: fields, body: request.body))
+          method: request.method, url: address, headers: fields, body: request.body))
       return TransportAnswer(
         status: answer.head.status, retryAfter: answer.head.retryAfter, body: answer.body,
         headers: answer.head.headers.filter { Self.fieldNames.contains($0.key) })
     #else
-      var message = URLRequest(url: url)
+      var message = URLRequest(url: try url(address))
       message.httpMethod = request.method
       for (name, value) in fields { message.setValue(value, forHTTPHeaderField: name) }
       message.httpBody = request.body.map { Data($0) }
@@ -93,9 +93,9 @@ public final class HTTPTransport: EventTransport {
   public func events(token: String, lastEventID: String?) -> AsyncThrowingStream<[UInt8], any Error> {
     var fields = [(name: "Authorization", value: "Bearer \(token)"), ("Accept", "text/event-stream")]
     if let lastEventID { fields.append(("Last-Event-ID", lastEventID)) }
-    let url = server.appendingPathComponent("v1/events")
+    let address = address("v1/events")
     #if os(Linux) && !HOLDFAST_STANDINS
-      return eventClient.stream(HTTPClientRequest(url: url.absoluteString, headers: fields)) {
+      return eventClient.stream(HTTPClientRequest(url: address, headers: fields)) {
         [eventClient] head in
         // The client is there as long as somebody reads.
         _ = eventClient
@@ -104,13 +104,27 @@ public final class HTTPTransport: EventTransport {
           ? nil : EventStreamRefusal(status: head.status, retryAfter: head.retryAfter)
       }
     #else
+      guard let url = try? url(address) else {
+        return AsyncThrowingStream { $0.finish(throwing: URLError(.badURL)) }
+      }
       var message = URLRequest(url: url)
       for (name, value) in fields { message.setValue(value, forHTTPHeaderField: name) }
       return eventDelegate.start(eventSession.dataTask(with: message))
     #endif
   }
 
+  /// The address of a request: its target, as it stands, below the server's.
+  private func address(_ target: String) -> String {
+    let base = server.absoluteString
+    return base + (base.hasSuffix("/") ? "" : "/") + target
+  }
+
   #if !os(Linux) || HOLDFAST_STANDINS
+    private func url(_ address: String) throws -> URL {
+      guard let url = URL(string: address) else { throw URLError(.badURL) }
+      return url
+    }
+
     deinit {
       session.finishTasksAndInvalidate()
       eventSession.invalidateAndCancel()

@@ -14,7 +14,7 @@ public import HoldfastCore
 public struct TransportRequest: Sendable {
   /// The HTTP method.
   public let method: String
-  /// The path, from the server's address on.
+  /// The path below the server's address, percent-encoded, and its query where there is one: `v1/users?name=ann`.
   public let path: String
   /// The device's token, where there is one.
   public let token: String?
