@@ -96,12 +96,17 @@ import Testing
   }
 
   @Test(
-    "what the HTTP layer refuses is logged and counted under the id that its client gets",
+    "what is refused is logged and counted under the id that its client gets, without the unknown part of its address (I10)",
     arguments: [
       ("GET\r\n\r\n", 400, "", ""), ("GET / HTTP/3.0\r\n\r\n", 505, "", ""),
       ("GET /v1/zones HTTP/1.1\r\nHost: h\r\nbad name: x\r\n\r\n", 400, "GET", "/v1/zones"),
       ("GET /\(String(repeating: "x", count: 20_000))", 414, "", ""),
-      ("PUT /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip\r\n\r\n", 501, "PUT", "/x"),
+      ("GET /v1/users%3Fname=dora HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", 404, "GET", "/v1/*"),
+      ("GET /v1/users?name=dora HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", 401, "GET", "/v1/users"),
+      (
+        "GET /v1/zones/dora/list HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", 404, "GET", "/v1/zones/*"
+      ),
+      ("PUT /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip\r\n\r\n", 501, "PUT", "/*"),
     ])
   func refused(text: String, status: Int, method: String, path: String) throws {
     try serve { server, lines in

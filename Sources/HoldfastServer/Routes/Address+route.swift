@@ -4,7 +4,26 @@ import HoldfastHTTP
 extension Address {
   /// The template of a request's path; `other` where there is no such address.
   static func route(of path: Substring, in schema: SyncSchema) -> String {
-    (try? Address(of: HTTPRequest(target: String(path)), in: schema))?.route ?? "other"
+    (try? Address(of: HTTPRequest(target: String(path)), in: schema))?.route ?? unknownRoute
+  }
+
+  /// The template of a path that is none of the protocol's.
+  static let unknownRoute = "other"
+
+  /// The words of the server's addresses.
+  private static let words: TextSet = [
+    "", "v1", "sync", "accounts", "sessions", "current", "devices", "push-token", "users", "account",
+    "password",
+    "export", "events", "tickets", "tables", "batch", "schema", "openapi.json", "healthz", "readyz", "zones",
+    "snapshot", "changes", "invitations", "accept", "look", "memberships", "membership", "grants", "blocks",
+    "console", "client",
+  ]
+
+  /// The beginning of a path as far as it is made of the words of the server's addresses; `*` stands for what follows.
+  static func ownPart(of path: Substring) -> Substring {
+    let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+    let own = parts.prefix { words.contains(String($0)) }
+    return own.count == parts.count ? path : Substring((own + ["*"]).joined(separator: "/"))
   }
 
   /// The template of the path, as the OpenAPI document names it, with one name for all tables: for metrics.

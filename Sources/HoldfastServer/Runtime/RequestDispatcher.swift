@@ -433,10 +433,14 @@ final class RequestDispatcher: Sendable {
 
   /// Logs and counts an answer that is sent.
   private func answered(_ entry: RequestLog.Entry, _ result: RequestLog.Result) {
-    log.request(entry, result)
-    guard let metrics else { return }
+    let isRefused = result.status >= 400
+    guard metrics != nil || isRefused else { return log.request(entry, result) }
     let route = Address.route(of: entry.path, in: api.schema)
-    metrics.answered(
+    var logged = entry
+    // Such a path may have anything in it, such as a user's name in the wrong place.
+    if isRefused, route == Address.unknownRoute { logged.path = Address.ownPart(of: entry.path) }
+    log.request(logged, result)
+    metrics?.answered(
       .init(route: route, method: Metrics.method(entry.method), status: result.status),
       seconds: entry.started.duration(to: .now).inSeconds, problem: result.problem)
   }

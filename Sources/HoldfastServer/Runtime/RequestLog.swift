@@ -108,7 +108,8 @@ struct RequestLog: Sendable {
   struct Entry: Sendable {
     let id: String
     let method: String
-    let path: Substring
+    /// Without the query.
+    var path: Substring
     /// Whether it is one of the addresses that proxies and supervisors ask all the time.
     var isHealthCheck: Bool { path == "/healthz" || path == "/readyz" }
     /// Whether it only reads, also where the server keeps something for later pages.
