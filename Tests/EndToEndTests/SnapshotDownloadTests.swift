@@ -105,6 +105,20 @@ struct SnapshotDownloadTests {
     #expect(leftovers(try await tablet(scene, watched)).isEmpty)
   }
 
+  @Test("waits, and goes on where it was, when a proxy answers 401 in the server's place (I3, I7)")
+  func foreign() async throws {
+    let (scene, phone) = try await scene()
+    let watched = Watched(scene.server.address) { number, answer in
+      number == 2 ? TransportAnswer(status: 401, body: Array("<html>".utf8)) : answer
+    }
+    let device = try await tablet(scene, watched)
+    let error = await #expect(throws: StoreError.self) { try await device.engine.sync() }
+    #expect(error?.code == .offline)
+    try await device.engine.sync()
+    #expect(watched.snapshots.last?.headers["Range"]?.hasPrefix("bytes=8388608-") == true)
+    #expect(try device.contents(scene.schema) == phone.contents(scene.schema))
+  }
+
   @Test("comes in pages when there is no snapshot, or it is not what it should be (I6, I7)")
   func refused() async throws {
     let (scene, phone) = try await scene()

@@ -23,7 +23,14 @@ struct PushTokenTests {
       if status == 0 { throw URLError(.notConnectedToInternet) }
       let body = String(decoding: request.body ?? [], as: UTF8.self)
       told.withLock { $0.append("\(request.method) \(body)") }
-      return TransportAnswer(status: status, body: [])
+      let problem: ProblemCode? =
+        switch status {
+        case 401: .tokenInvalid
+        case 404: .notFound
+        case 503: .busy
+        default: nil
+        }
+      return TransportAnswer(status: status, body: problem.map { Problem($0).document } ?? [])
     }
 
     func take() -> [String] {

@@ -36,7 +36,7 @@ struct SyncEngineTests {
     let transport = Answering { number, _ in
       if number > 1 { return Self.nothing }
       try await fixture.signIn(token: "new")
-      return TransportAnswer(status: 401, body: [])
+      return TransportAnswer(status: 401, body: Problem(.tokenInvalid).document)
     }
     try await SyncEngine(store: fixture.store, transport: transport).sync()
     #expect(transport.count == 2)
@@ -70,7 +70,7 @@ struct SyncEngineTests {
     let fixture = try Fixture()
     try await fixture.signIn()
     try await fixture.store.write { try $0.insert(List(id: IDs.list, title: "Home")) }
-    let transport = Answering { _, _ in TransportAnswer(status: 401, body: []) }
+    let transport = Answering { _, _ in TransportAnswer(status: 401, body: Problem(.tokenInvalid).document) }
     let engine = SyncEngine(store: fixture.store, transport: transport)
     for _ in 0..<3 {
       let error = await #expect(throws: StoreError.self) { try await engine.sync() }

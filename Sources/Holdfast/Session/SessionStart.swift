@@ -17,11 +17,11 @@ package struct SessionStart {
 
   /// Binds the database to the session that the server answered with.
   ///
-  /// - Throws: `Problem` when the server refused; `StoreError.refused`, `StoreError.otherUser`.
+  /// - Throws: `Problem` when the server refused; `StoreError.offline` when what answered is no server of ours; `StoreError.otherUser`.
   package func adopt(_ answer: TransportAnswer) throws {
     guard (200..<300).contains(answer.status), let session = Session(body: answer.body) else {
       if let problem = Problem(document: answer.body) { throw problem }
-      throw StoreError(.refused, "The server answered with status \(answer.status).")
+      throw StoreError(.offline, answer.reason)
     }
     try adopt(session)
   }

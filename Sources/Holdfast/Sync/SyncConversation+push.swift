@@ -50,12 +50,13 @@ extension SyncConversation {
   ) -> SyncMachine.Failure? {
     do {
       let answer = try answer.get()
-      if answer.status == 401, try database.state().token == question.session {
+      if answer.endsSession, try database.state().token == question.session {
         refusedToken = question.session
         return .expired
       }
-      // A server that is busy gets it with the next sync; one that refuses it, after the next launch.
-      if answer.status == 401 || answer.status == 429 || answer.status >= 500 { return nil }
+      // A server that is busy, or was not reached, gets it with the next sync; one that refuses it, after the next launch.
+      let isHeard = answer.status == 204 || Problem(document: answer.body) != nil
+      if !isHeard || answer.status == 401 || answer.status == 429 || answer.status >= 500 { return nil }
       pushToken.last = (question.session, question.token)
       if question.token == nil, answer.status == 204 {
         try StoredPushToken(database: database).forgetRemoval()

@@ -89,9 +89,10 @@ extension SyncConversation {
       }
       switch answer.status {
       case 206: return try take(answer, question, files, database)
-      case 401:
+      case 401 where answer.endsSession:
         refusedToken = question.token
         return .failed(.expired)
+      case 401: return .failed(.later(reason: answer.reason, retryAfter: answer.retryAfter))
       case 412 where question.progress != nil && download.mayBegin(question.zone):
         files.remove(question.zone)
         return .downloaded(isLast: false)

@@ -275,17 +275,16 @@ package final class SyncConversation: @unchecked Sendable {
   private func failure(of answer: TransportAnswer, _ request: PreparedRequest) -> SyncMachine.Failure {
     let problem = Problem(document: answer.body)
     switch answer.status {
-    case 401: return .expired
+    case 401 where answer.endsSession: return .expired
     case 409 where problem?.code == .deviceDiverged: return .diverged
     default:
-      let reason = problem?.description ?? "The server answered with status \(answer.status)."
       // What has no problem of ours may come from a proxy, and says nothing of the body; but for its size.
       let isUnacceptable =
         answer.status == 413
         || [400, 422].contains(answer.status) && problem != nil && problem?.code != .protocolUnsupported
       return isUnacceptable
-        ? .unacceptable(items: request.items, isTooLarge: answer.status == 413, reason: reason)
-        : .later(reason: reason, retryAfter: answer.retryAfter)
+        ? .unacceptable(items: request.items, isTooLarge: answer.status == 413, reason: answer.reason)
+        : .later(reason: answer.reason, retryAfter: answer.retryAfter)
     }
   }
 
@@ -316,7 +315,7 @@ package final class SyncConversation: @unchecked Sendable {
       let answer = try answer.get()
       // Whoever has changed the session meanwhile has settled what this one is.
       if try database.state().token != token { return .identified }
-      if answer.status == 401 {
+      if answer.endsSession {
         refusedToken = token
         return .failed(.expired)
       }

@@ -101,7 +101,10 @@ extension SyncEngine {
   private func content(of request: TransportRequest) async throws -> [UInt8] {
     let answer = try await send(request)
     if let problem = Problem(document: answer.body), answer.status >= 400 { throw problem }
-    guard answer.status < 300 else { throw Problem(.internalError) }
+    // A network that wants a person to sign in to it answers in the server's place, also with 200.
+    guard answer.status == 204 || answer.status < 300 && (try? JSONValue(parsing: answer.body)) != nil else {
+      throw StoreError(.offline, answer.reason)
+    }
     return answer.body
   }
 

@@ -11,7 +11,7 @@ package struct SyncMachine {
     case later(reason: String, retryAfter: Int?)
     /// No whole answer came. Nothing is dropped.
     case unreachable(reason: String)
-    /// 401.
+    /// The server says that the session is over.
     case expired
     /// This database is a copy of another device's.
     case diverged

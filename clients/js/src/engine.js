@@ -5,7 +5,8 @@ import { applyAnswer, Diverged, Outdated } from "./applying.js";
 import { utf8Length } from "./bytes.js";
 import { EventStream } from "./event-stream.js";
 import { parse, plain, write } from "./json.js";
-import { isLacking, isProblem, problemOf } from "./quarantine.js";
+import { endsSession, isLacking, isProblem, problemOf } from "./quarantine.js";
+import { RequestSize } from "./request-size.js";
 import { isCurrent, prepareRequest, quarantineOldest } from "./requests.js";
 import { adopt, otherUser, parseSession } from "./sessions.js";
 import { listen, tell } from "./store.js";
@@ -362,7 +363,7 @@ export class SyncEngine {
   failureOf(answer, request) {
     const isOurs = isProblem(answer.body);
     const problem = problemOf(answer.body, answer.status);
-    if (answer.status === 401) return { kind: "expired" };
+    if (endsSession(answer)) return { kind: "expired" };
     if (answer.status === 409 && problem.code === "device-diverged") return { kind: "diverged" };
     const reason = problem.detail ?? problem.title;
     // What has no problem of the server's may come from a proxy, and says nothing of the body; but for its size.
@@ -378,7 +379,7 @@ export class SyncEngine {
   async identify() {
     const before = this.device;
     const answer = await this.transport.request({ method: "POST", path: "v1/devices", body: write({ name: "copy" }), session: before });
-    if (answer.status === 401) return { type: "failed", failure: { kind: "expired" } };
+    if (endsSession(answer)) return { type: "failed", failure: { kind: "expired" } };
     if (answer.status !== 201) {
       const reason = `The server gave no new identity (${answer.status}).`;
       return { type: "failed", failure: { kind: "later", reason, retryAfter: answer.retryAfter } };

@@ -158,7 +158,12 @@ export function problemOf(body, status) {
   } catch {
     // Of a proxy, perhaps.
   }
-  return { code: status === 413 ? "body-too-large" : "invalid-request", status, title: `The server answered with status ${status}.` };
+  return { code: status === 413 ? "body-too-large" : "invalid-request", status, title: `What answered with status ${status} is no Holdfast server. Does the network want you to sign in first?` };
+}
+
+/** Whether the server says that the session is over. Any other 401 is that of a proxy, or of a network that wants a person to sign in to it. */
+export function endsSession({ status, body }) {
+  return status === 401 && isProblem(body) && ["token-invalid", "token-missing"].includes(problemOf(body, status).code);
 }
 
 /** Whether a problem says that the server's schema lacks what was sent. Another schema may have it. */
