@@ -23,9 +23,9 @@ struct Outbox {
     try database.count("SELECT coalesce(sum(last - first + 1), 0) FROM holdfast_outbox")
   }
 
-  /// The oldest change sets, up to the limit and about 1 MiB.
+  /// The oldest change sets, up to the limits; always one.
   func read(
-    into request: inout SyncRequest, changeSetLimit: Int
+    into request: inout SyncRequest, changeSetLimit: Int, sizeLimit: Int
   ) throws -> ([[UInt8]], Int, oldest: String?) {
     var sealed: [[UInt8]] = []
     var oldest: String?
@@ -33,7 +33,7 @@ struct Outbox {
     let row = try connection.statement(
       "SELECT first, last, chain_before, body, chain FROM holdfast_outbox ORDER BY first")
     defer { row.reset() }
-    while sealed.count < changeSetLimit, size < 1 << 20, try row.step() {
+    while sealed.count < changeSetLimit, size < sizeLimit, try row.step() {
       guard (1..<Int64.max / 2).contains(row.integer(0)),
         (row.integer(0)..<row.integer(0) + Int64(SyncRequest.operationLimit)).contains(row.integer(1))
       else {
@@ -49,7 +49,7 @@ struct Outbox {
       }
       let body = row.blob(3)
       // One large set goes alone, so that a request never passes the server's limit.
-      if !sealed.isEmpty, size + body.count > 4 << 20 { break }
+      if !sealed.isEmpty, size + body.count > 4 * sizeLimit { break }
       size += body.count
       operations += Int(row.integer(1) - row.integer(0) + 1)
       sealed.append(body)

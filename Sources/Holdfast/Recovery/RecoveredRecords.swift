@@ -12,8 +12,6 @@ struct RecoveredRecords {
   private var rebase: Rebase { Rebase(database: database) }
   private var quarantine: Quarantine { Quarantine(database: database) }
 
-  private static let requestSize = 1 << 20
-
   // MARK: Noting
 
   /// Notes the record of an arriving change, or its deletion, when what is known here is later; a record also when it is something else: which of
@@ -158,12 +156,14 @@ struct RecoveredRecords {
 
   /// What is to be recovered next: the numbers of the notes, and the bytes.
   ///
-  /// - Parameter limit: the greatest number of them, at least 1.
-  func next(limit: Int) throws -> (numbers: [Int64], bodies: [[UInt8]]) {
+  /// - Parameters:
+  ///   - limit: the greatest number of them, at least 1.
+  ///   - sizeLimit: the bytes beyond which none is added.
+  func next(limit: Int, sizeLimit: Int) throws -> (numbers: [Int64], bodies: [[UInt8]]) {
     let row = try connection.statement("SELECT n, body FROM holdfast_recovered ORDER BY n")
     defer { row.reset() }
     var (numbers, bodies, size): ([Int64], [[UInt8]], Int) = ([], [], 0)
-    while numbers.count < min(limit, RecoveredRecord.limit), size < Self.requestSize, try row.step() {
+    while numbers.count < min(limit, RecoveredRecord.limit), size < sizeLimit, try row.step() {
       numbers.append(row.integer(0))
       bodies.append(row.blob(1))
       size += row.blob(1).count

@@ -18,8 +18,11 @@ package struct RequestPreparation {
   ///
   /// - Parameters:
   ///   - changeSetLimit: the greatest number of change sets, or of records that are recovered.
+  ///   - sizeLimit: the bytes of them beyond which none is added.
   ///   - app: what the server is told of the app; nil for nothing.
-  package func prepare(changeSetLimit: Int, app: String? = nil) throws -> PreparedRequest? {
+  package func prepare(
+    changeSetLimit: Int, sizeLimit: Int = RequestSize.most, app: String? = nil
+  ) throws -> PreparedRequest? {
     if try database.count("SELECT EXISTS (SELECT 1 FROM holdfast_edits WHERE change_set IS NULL)") == 1 {
       try database.transaction(.immediate) { _ = try sealing.sealForeign() }
     }
@@ -49,9 +52,12 @@ package struct RequestPreparation {
       // Edits may build on what a restored server has lost.
       let isRecovering = try recoveredRecords.areWaiting()
       let (sealed, operations, oldest) =
-        try isRecovering ? ([], 0, nil) : outbox.read(into: &request, changeSetLimit: changeSetLimit)
+        try isRecovering
+        ? ([], 0, nil)
+        : outbox.read(
+          into: &request, changeSetLimit: changeSetLimit, sizeLimit: sizeLimit)
       let recovered: (numbers: [Int64], bodies: [[UInt8]]) =
-        try isRecovering ? recoveredRecords.next(limit: changeSetLimit) : ([], [])
+        try isRecovering ? recoveredRecords.next(limit: changeSetLimit, sizeLimit: sizeLimit) : ([], [])
       return PreparedRequest(
         body: request.body(sealed: sealed, recovered: recovered.bodies), device: device, token: token,
         acknowledgedRefusals: request.acknowledgedRefusals,

@@ -48,6 +48,7 @@ package final class SyncConversation: @unchecked Sendable {
   var summary = SyncSummary()
   var download = SnapshotDownload()
   var pushToken = PushTokenSending()
+  private var requestSize = RequestSize()
   /// Those that the last answer wanted resynced, and that wait.
   private var waitingZones: [WaitingZone] = []
   /// Those that a restored server can't give yet.
@@ -188,7 +189,7 @@ package final class SyncConversation: @unchecked Sendable {
       if try sendPushToken(before: changeSetLimit, database) { return }
       guard
         let request = try RequestPreparation(database: database).prepare(
-          changeSetLimit: changeSetLimit, app: app)
+          changeSetLimit: changeSetLimit, sizeLimit: requestSize.limit, app: app)
       else {
         return run(.signedOut, database)
       }
@@ -215,6 +216,11 @@ package final class SyncConversation: @unchecked Sendable {
   private func outcome(
     _ answer: Result<TransportAnswer, StoreError>, _ request: PreparedRequest, _ database: LocalDatabase
   ) -> SyncMachine.Event {
+    switch answer {
+    case .failure: requestSize.lose(request.body.count)
+    case .success(let answer) where answer.status == 408: requestSize.lose(request.body.count)
+    case .success: requestSize.arrive(request.body.count)
+    }
     do {
       let answer = try answer.get()
       if answer.status == 200 { return try apply(answer.body, to: request, database) }

@@ -33,7 +33,7 @@ public final class HTTPTransport: EventTransport {
   ///
   /// - Parameters:
   ///   - server: its address, such as `https://sync.example.org`.
-  ///   - idleTimeout: how long nothing may arrive before a request counts as failed; 30 seconds unless given. There is a second more for each 8 KiB
+  ///   - idleTimeout: how long nothing may arrive before a request counts as failed; 30 seconds unless given. There is a second more for each 4 KiB
   ///     of the request.
   public init(server: URL, idleTimeout: Duration = .seconds(30)) {
     self.server = server
@@ -73,7 +73,7 @@ public final class HTTPTransport: EventTransport {
       for (name, value) in fields { message.setValue(value, forHTTPHeaderField: name) }
       message.httpBody = request.body.map { Data($0) }
       message.timeoutInterval =
-        session.configuration.timeoutIntervalForRequest + Double((request.body?.count ?? 0) / 8192)
+        session.configuration.timeoutIntervalForRequest + Double((request.body?.count ?? 0) / 4096)
       let (data, response) = try await session.data(for: message)
       guard let answer = response as? HTTPURLResponse else {
         throw StoreError(.offline, "The server's answer was no HTTP.")

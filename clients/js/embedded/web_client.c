@@ -62,6 +62,9 @@ static const unsigned char src_reading_js[] = {
 static const unsigned char src_recovery_js[] = {
 #embed "../src/recovery.js"
 };
+static const unsigned char src_request_size_js[] = {
+#embed "../src/request-size.js"
+};
 static const unsigned char src_requests_js[] = {
 #embed "../src/requests.js"
 };
@@ -146,6 +149,7 @@ static const struct web_client_file files[] = {
   {"src/quarantine.js", src_quarantine_js, sizeof src_quarantine_js},
   {"src/reading.js", src_reading_js, sizeof src_reading_js},
   {"src/recovery.js", src_recovery_js, sizeof src_recovery_js},
+  {"src/request-size.js", src_request_size_js, sizeof src_request_size_js},
   {"src/requests.js", src_requests_js, sizeof src_requests_js},
   {"src/schema-change.js", src_schema_change_js, sizeof src_schema_change_js},
   {"src/schema.js", src_schema_js, sizeof src_schema_js},

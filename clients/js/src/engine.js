@@ -50,6 +50,7 @@ export class SyncEngine {
     this.isStarted = false;
     /** It is there while the engine is started, or syncs by hand. */
     this.machine = null;
+    this.requestSize = new RequestSize();
     this.waiters = [];
     this.listeners = new Set();
     /** `{state: "signedOut" | "idle" | "syncing" | "offline", reason?}` */
@@ -311,9 +312,9 @@ export class SyncEngine {
 
   async roundTrip(limit) {
     // In turn with the transactions before it.
-    const request = await this.store.transact((draft) => prepareRequest(draft, this.store.schema, limit, this.app));
+    const request = await this.store.transact((draft) => prepareRequest(draft, this.store.schema, limit, this.app, this.requestSize.limit));
     if (!request) return { type: "failed", failure: { kind: "expired" } };
-    const answer = await this.transport.request({ method: "POST", path: "v1/sync", body: request.body, session: request });
+    const answer = await this.send(request);
     if (answer.status === 200) return this.apply(answer.body, request);
     const failure = this.failureOf(answer, request);
     if (failure.kind === "expired" || failure.kind === "diverged") {
@@ -322,6 +323,20 @@ export class SyncEngine {
       if (failure.kind === "expired") await this.forgetToken(request);
     }
     return { type: "failed", failure };
+  }
+
+  /** Sends a request of a sync, and notes whether it was too large for a slow way. */
+  async send(request) {
+    const size = utf8Length(request.body);
+    try {
+      const answer = await this.transport.request({ method: "POST", path: "v1/sync", body: request.body, session: request });
+      if (answer.status === 408) this.requestSize.lose(size);
+      else this.requestSize.arrive(size);
+      return answer;
+    } catch (error) {
+      this.requestSize.lose(size);
+      throw error;
+    }
   }
 
   async apply(body, request) {

@@ -13,7 +13,6 @@ const countLimit = 500;
 /** Deletions are remembered for 30 days, and at most so many. */
 const rememberedTime = 30 * 86_400_000;
 const rememberedCount = 10_000;
-const sizeLimit = 1 << 20;
 const ranks = { viewer: 1, editor: 2, owner: 3 };
 
 /** The records of a draft that are to be uploaded. */
@@ -65,7 +64,7 @@ export class Recovery {
   }
 
   /** The next records, `{key, text}`. */
-  next(limit) {
+  next(limit, sizeLimit) {
     const found = [];
     let size = 0;
     const entries = [...this.draft.entries("recovered")].sort(([left], [right]) => (left < right ? -1 : 1));

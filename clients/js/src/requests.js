@@ -8,15 +8,14 @@ import { Quarantine } from "./quarantine.js";
 import { Recovery } from "./recovery.js";
 import { numberKey } from "./state.js";
 
-const requestSize = 1 << 20;
-
 /**
  * A request of what there is; null when nobody is signed in.
  *
  * @param limit the greatest number of change sets.
  * @param app what the server is told of the app, or undefined.
+ * @param sizeLimit the bytes of change sets beyond which none is added.
  */
-export function prepareRequest(draft, schema, limit, app) {
+export function prepareRequest(draft, schema, limit, app, sizeLimit) {
   const { device } = draft;
   if (!device.device || !(device.token || device.cookie)) return null;
   const zones = [...draft.entries("zones")].sort(([left], [right]) => (left < right ? -1 : 1));
@@ -26,14 +25,14 @@ export function prepareRequest(draft, schema, limit, app) {
   const recovery = new Recovery(draft, schema);
   // Edits may build on what a restored server has lost.
   const outbox = claims.length > 0 || !recovery.isEmpty() ? [] : draft.sorted("outbox");
-  const recovered = claims.length > 0 ? [] : recovery.next(limit);
+  const recovered = claims.length > 0 ? [] : recovery.next(limit, sizeLimit);
   const sets = [];
   let size = 0;
   for (const set of outbox) {
-    if (sets.length >= limit || size >= requestSize) break;
+    if (sets.length >= limit || size >= sizeLimit) break;
     const length = utf8Length(set.body);
     // A large set goes alone.
-    if (sets.length > 0 && size + length > 4 * requestSize) break;
+    if (sets.length > 0 && size + length > 4 * sizeLimit) break;
     size += length;
     sets.push(set);
   }

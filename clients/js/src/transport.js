@@ -4,7 +4,7 @@ import { utf8Length } from "./bytes.js";
 
 const silence = 30_000;
 /** The bytes a millisecond at which a request is sent at the least. */
-const slowest = 8;
+const slowest = 4;
 
 /** Sends requests to a server. */
 export class FetchTransport {
@@ -33,7 +33,7 @@ export class FetchTransport {
 
   /**
    * Sends a request, and reads its answer whole. A connection that is silent for 30 seconds fails. While the request is sent, which `fetch` does not
-   * show, there is a second more for each 8 KB of it.
+   * show, there is a second more for each 4 KB of it.
    *
    * @returns `{status, body, retryAfter}`
    */

@@ -163,3 +163,28 @@ test("a listener that throws when it is added is not added", async (t) => {
   await device.sync();
   assert.deepEqual(errors, []);
 });
+
+test("a 401 that is not the server's ends no session, and a large request that is lost is sent in parts (I3)", async (t) => {
+  const { device } = await signUp(t);
+  const { engine, store } = device;
+  for (let count = 0; count < 20; count++) await device.makeList("x".repeat(200), ...Array.from({ length: 20 }, (_, item) => `item ${item} ${"y".repeat(100)}`));
+  const { transport } = engine;
+  const sizes = [];
+  const answers = [{ status: 401, body: "<html>sign in to the hotel's network</html>" }, { status: 401, body: "" }, new Error("cut"), { status: 408, body: "" }];
+  engine.transport = {
+    request: async (request) => {
+      const answer = answers.shift();
+      if (answer) sizes.push(request.body.length);
+      if (answer instanceof Error) throw answer;
+      return answer ?? transport.request(request);
+    },
+  };
+  for (let count = 0; count < 4; count++) {
+    await assert.rejects(engine.sync(), { code: "offline" });
+    assert.equal(store.account.isSignedIn, true);
+  }
+  assert.equal(sizes[2], sizes[1]);
+  assert.ok(sizes[3] < sizes[2] * 0.6, `${sizes}`);
+  await engine.sync();
+  assert.equal(store.waitingOperations, 0);
+});

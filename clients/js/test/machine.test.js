@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { EventParser } from "../src/event-parser.js";
+import { RequestSize } from "../src/request-size.js";
 import { EventStreamMachine, SyncMachine } from "../src/sync-machine.js";
 
 const half = () => 0.5;
@@ -126,6 +127,24 @@ test("a set goes to quarantine when two requests without it were accepted, and i
 test("a copy asks for one new identity, and waits before it asks for another (I1)", () => {
   const machine = new SyncMachine(true, half);
   run(machine, "launched");
+test("the size of requests halves with each large one that gets no answer, and doubles after several that do (I3)", () => {
+  const size = new RequestSize();
+  size.lose(16 << 10);
+  assert.equal(size.limit, 1 << 20);
+  size.lose(600 << 10);
+  assert.equal(size.limit, 300 << 10);
+  for (let count = 0; count < 10; count++) size.lose(size.limit + 1000);
+  assert.equal(size.limit, 16 << 10);
+  // A small request says nothing.
+  for (let count = 0; count < 100; count++) size.arrive(100);
+  for (let count = 0; count < 3; count++) size.arrive(size.limit);
+  assert.equal(size.limit, 16 << 10);
+  size.arrive(size.limit);
+  assert.equal(size.limit, 32 << 10);
+  for (let count = 0; count < 100; count++) size.arrive(size.limit);
+  assert.equal(size.limit, 1 << 20);
+});
+
   assert.deepEqual(run(machine, { type: "failed", failure: { kind: "diverged" } }), [{ type: "identify" }]);
   assert.deepEqual(run(machine, "identified"), [stopTimer, send]);
   assert.equal(run(machine, { type: "failed", failure: { kind: "diverged" } })[0].type, "schedule");
