@@ -41,6 +41,30 @@ struct ForgottenZoneTests {
     #expect(try await waiting(fixture).isEmpty)
   }
 
+  @Test(
+    "a server that is restored twice within an hour gets what it lacks at once, one that never ends waits (I3, I12)"
+  )
+  func restoredTwice() async throws {
+    let fixture = try await downloaded()
+    let restored = #""zones":[{"zone":"\#(IDs.list)","reset":true,"restored":true}]"#
+    for _ in 1...4 {
+      #expect(try await fixture.answer(restored).hasMore)
+      #expect(try await ack(fixture) == "")
+      try await fixture.answer(IDs.part("\(IDs.listChange),\(IDs.itemChange("Milk"))"))
+    }
+    #expect(try await fixture.answer(restored).resetWait != nil)
+    #expect(try await waiting(fixture) == [IDs.list])
+    // Nor does one wait behind a reset of another reason.
+    let other = try await downloaded()
+    for answer in [Self.reset, IDs.part("\(IDs.listChange),\(IDs.itemChange("Milk"))"), Self.reset] {
+      try await other.answer(answer)
+    }
+    #expect(try await waiting(other) == [IDs.list])
+    #expect(try await other.answer(restored).hasMore)
+    #expect(try await waiting(other).isEmpty)
+    #expect(try await ack(other) == "")
+  }
+
   @Test("the wait doubles with each reset, up to an hour; a clock that goes back makes it no longer (I12)")
   func doubling() async throws {
     let fixture = try await downloaded()

@@ -46,7 +46,7 @@ struct ZoneDownload {
         return
       }
       // Also of a zone that is not here: the server waits to hear so.
-      guard try resets.mayReset(part.zone) else { return }
+      guard try resets.mayReset(part.zone, isRestored: part.isRestored) else { return }
       Trace.took(.resetBegun)
       try zones.begin(part.zone, isRestored: part.isRestored)
       try connection.run("DELETE FROM holdfast_awaiting_recovery WHERE zone = ?", [.text(part.zone)])

@@ -14,14 +14,23 @@ package struct ResetPacing {
   /// The first wait; it doubles up to an hour.
   private static let minute: Int64 = 60_000
 
+  /// Within an hour so many resets of a zone go on at once when each is for a restore of the server: it may be restored twice in a row.
+  private static let restores: Int64 = 4
+
   /// Whether a reset that the server asks for is to be followed at once. If so it is counted.
-  func mayReset(_ zone: String) throws -> Bool {
+  ///
+  /// - Parameter isRestored: whether the server asks for it because it was restored. The zone has then been whole in an epoch that is over, and
+  ///   the device may have what the server lacks.
+  func mayReset(_ zone: String, isRestored: Bool = false) throws -> Bool {
     let now = try wallClock()
     let row = try connection.row("SELECT at, count, until FROM holdfast_resets WHERE zone = ?", [.text(zone)])
     // What no such row can have says nothing.
     guard let row, let at = row[0].integer, let count = row[1].integer, (0..<Int64.max / 2).contains(at),
       (1...60).contains(count)
     else { return try countReset(of: zone, at: now, count: 1) }
+    if isRestored, count < Self.restores, now - at < Self.hour {
+      return try countReset(of: zone, at: now, count: count + 1)
+    }
     let wait = Self.minute << min(max(count - 1, 0), 6)
     if let until = row[2].integer {
       // A clock that went back must not make the wait longer.

@@ -119,7 +119,7 @@ class Applying {
     const { zones, applied } = this;
     if (part.reset) {
       // Also of a zone that is not here: the server waits to hear so.
-      if (!zones.mayReset(part.zone, this.now)) return;
+      if (!zones.mayReset(part.zone, this.now, part.restored === true)) return;
       zones.begin(part.zone, part.restored ? "restored" : "replaced");
       applied.hasMore = true;
       applied.hasNews = true;

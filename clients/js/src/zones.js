@@ -14,6 +14,8 @@ import { isChangeToken, isProof } from "./shapes.js";
 
 const hour = 3_600_000;
 const minute = 60_000;
+/** So many resyncs within an hour go on at once when each is for a restore of the server. */
+const restores = 4;
 
 /** A zone of which nothing is here. */
 export const newZone = { role: "", token: "", ack: "", sent: false, resync: null, proof: "", reset: null };
@@ -113,8 +115,8 @@ export class Zones {
 
   // The pace of resyncs that the server asks for.
 
-  /** Whether a zone is to be resynced now; if so it is counted. */
-  mayReset(zone, now) {
+  /** Whether a zone is to be resynced now; if so it is counted. @param isRestored whether it is because the server was restored. */
+  mayReset(zone, now, isRestored = false) {
     const state = this.get(zone) ?? newZone;
     const { reset } = state;
     const count = (count) => {
@@ -122,6 +124,8 @@ export class Zones {
       return true;
     };
     if (!reset) return count(1);
+    // It may be restored twice in a row.
+    if (isRestored && reset.count < restores && now - reset.at < hour) return count(reset.count + 1);
     const wait = Math.min(minute * 2 ** Math.min(reset.count - 1, 6), hour);
     if (reset.until !== null) {
       // A clock that went back must not make the wait longer.
