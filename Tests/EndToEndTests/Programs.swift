@@ -189,13 +189,17 @@ struct RunningJot {
   func wait() -> ProgramRun { ProgramRun(of: process, output, errors) }
 
   /// Reads what the process says to the standard error until it says `text`, or ends.
-  func waitForError(_ text: String) {
+  ///
+  /// - Returns: whether it said it.
+  @discardableResult
+  func waitForError(_ text: String) -> Bool {
     var said = ""
     while !said.contains(text) {
       let data = errors.fileHandleForReading.availableData
-      if data.isEmpty { return }
+      if data.isEmpty { return false }
       said += String(decoding: data, as: UTF8.self)
     }
+    return true
   }
 
   func kill() -> ProgramRun {

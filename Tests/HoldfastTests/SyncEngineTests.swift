@@ -80,6 +80,25 @@ struct SyncEngineTests {
     #expect(try await fixture.store.quarantined().isEmpty)
   }
 
+  @Test("a sync says how many zones are resynced later (I12)")
+  func waitingZones() async throws {
+    let fixture = try Fixture()
+    try await fixture.signIn()
+    try await fixture.answer(IDs.part("\(IDs.listChange),\(IDs.itemChange("Milk"))"))
+    _ = try await fixture.store.writer.perform { try ResetPacing(database: $0).mayReset(IDs.list) }
+    let answer = TransportAnswer(
+      status: 200,
+      body: Fixture.whole(
+        #"{"clock":"0193aaaa00000000","confirmed":0,"chain":"0000000000000000","zones":[{"zone":"\#(IDs.list)","reset":true}]}"#
+      ))
+    let engine = SyncEngine(store: fixture.store, transport: Answering { _, _ in answer }, network: nil)
+    #expect(try await engine.sync().waitingZones == 1)
+    for await status in engine.statuses {
+      #expect(status.text == "Synced, but for 1 zone")
+      break
+    }
+  }
+
   @Test("many callers of sync at once are all answered")
   func callers() async throws {
     let fixture = try Fixture()

@@ -33,6 +33,7 @@ extension Command {
     let waiting = try await notebook.store.waitingOperations()
     let quarantined = try await notebook.store.quarantined().count
     let awaiting = try await notebook.store.zonesAwaitingRecovery()
+    let resyncs = try await notebook.store.waitingZones()
     let json = JSONValue.object([
       .init("account", JSONValue(account?.name)), .init("device", JSONValue(account?.device)),
       .init("signed_in", .bool(account?.isSignedIn ?? false)),
@@ -48,16 +49,21 @@ extension Command {
               .init("waits_for", .string(zone.waitsFor)),
             ])
           })),
+      .init(
+        "waiting_zones",
+        .array(
+          resyncs.map { .object([.init("zone", .string($0.zone)), .init("until", .string($0.until))]) })),
     ])
     call.show(json) { terminal in
       let signedOut = terminal.paint(" (signed out: `jot sign-in` to sync)", .yellow)
       let lines = [
         (
           "account",
-          account.map { $0.name + ($0.isSignedIn ? "" : signedOut) } ?? "none yet; everything works without"
+          account.map { $0.name.shown + ($0.isSignedIn ? "" : signedOut) }
+            ?? "none yet; everything works without"
         ),
-        ("device", account?.device ?? "none yet"), ("server", notebook.serverAddress ?? "none yet"),
-        ("database", notebook.path),
+        ("device", account?.device.shown ?? "none yet"),
+        ("server", notebook.serverAddress?.shown ?? "none yet"), ("database", notebook.path.shown),
         ("waiting", waiting == 0 ? "nothing" : waiting.of("edit") + " to be sent"),
         (
           "quarantine",
@@ -65,9 +71,15 @@ extension Command {
         ),
       ]
       let recovery = awaiting.map { zone in
-        ("recovery", terminal.paint("\(zone.zone) waits for \(zone.waitsFor), until \(zone.until)", .yellow))
+        (
+          "recovery",
+          terminal.paint("\(zone.zone.shown) waits for \(zone.waitsFor), until \(zone.until)", .yellow)
+        )
       }
-      return (lines + recovery).map { "\(terminal.paint($0.padded(to: 10), .dim))  \($1)\n" }.joined()
+      let later = resyncs.map { zone in
+        ("resync", terminal.paint("\(zone.zone.shown) is fetched again at \(zone.until)", .yellow))
+      }
+      return (lines + recovery + later).map { "\(terminal.paint($0.padded(to: 10), .dim))  \($1)\n" }.joined()
     }
   }
 

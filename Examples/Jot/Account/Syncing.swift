@@ -20,6 +20,7 @@ struct Syncing {
         .init("sent", .integer(Int64(summary.sent))), .init("received", .integer(Int64(summary.received))),
         .init("quarantined", .integer(Int64(summary.quarantined))),
         .init("awaiting_recovery", .integer(Int64(summary.awaitingRecovery))),
+        .init("waiting_zones", .integer(Int64(summary.waitingZones))),
       ])
       return Terminal.output.write(json.formatted() + "\n")
     }
@@ -28,6 +29,11 @@ struct Syncing {
       let held =
         "The server was restored, and can't give back \(summary.awaitingRecovery.of("list")) yet; `jot status` shows which."
       Terminal.output.write(Terminal.output.paint(held, .yellow) + "\n")
+    }
+    if summary.waitingZones > 0 {
+      let later =
+        "The server wants \(summary.waitingZones.of("list")) fetched again, and they were a moment ago: later. `jot status` shows when."
+      Terminal.output.write(Terminal.output.paint(later, .yellow) + "\n")
     }
     if summary.quarantined > 0 {
       let refused = "The server refused \(summary.quarantined.of("change set")); `jot quarantine` shows why."
@@ -67,7 +73,7 @@ struct Syncing {
 extension SyncSummary {
   /// The sync in words.
   var sentence: String {
-    let state = awaitingRecovery > 0 ? "Synced" : "In sync"
+    let state = awaitingRecovery + waitingZones > 0 ? "Synced" : "In sync"
     return "\(state): \(sent.of("edit")) sent, \(received.of("change")) received."
   }
 }

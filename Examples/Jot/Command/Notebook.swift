@@ -37,9 +37,12 @@ struct Notebook: Sendable {
 
   /// The address of the server: as given, or the one used last.
   var serverAddress: String? {
-    givenServer
-      ?? (try? String(contentsOfFile: serverFile, encoding: .utf8))?.trimmingCharacters(
-        in: .whitespacesAndNewlines)
+    givenServer ?? rememberedServer
+  }
+
+  private var rememberedServer: String? {
+    (try? String(contentsOfFile: serverFile, encoding: .utf8))?.trimmingCharacters(
+      in: .whitespacesAndNewlines)
   }
 
   /// An engine for the database and its server.
@@ -57,7 +60,7 @@ struct Notebook: Sendable {
 
   /// Keeps the server that was given for the next time.
   func rememberServer() throws {
-    guard let givenServer else { return }
+    guard let givenServer, givenServer != rememberedServer else { return }
     try (givenServer + "\n").write(toFile: serverFile, atomically: true, encoding: .utf8)
   }
 }

@@ -28,7 +28,7 @@ struct Questions {
     terminal.write(
       """
 
-      \(terminal.paint(question.title.shown, .bold)): which \(question.column) is right?
+      \(terminal.paint(question.title.shown, .bold)): which \(question.column.shown) is right?
            before  \((question.base ?? "not known").shown)
         1  \(question.line(of: question.winner).shown), kept so far
         2  \(question.line(of: question.loser).shown)
@@ -41,7 +41,7 @@ struct Questions {
       try await store.write { try $0.resolve(question.conflict, taking: answer == "1" ? .winner : .loser) }
       return true
     } catch let error as StoreError where error.code == .recordMissing || error.code == .conflictResolved {
-      terminal.write(error.description + "\n")
+      terminal.say(error.description)
       return false
     }
   }

@@ -235,8 +235,10 @@ public final class Store: Sendable {
   public func account() async throws -> Account? {
     try await readers[0].perform { local in
       let state = try local.state()
-      guard let user = state.user, let name = state.name, let device = state.device else { return nil }
-      return Account(user: user, name: name, device: device, isSignedIn: state.token != nil)
+      // Also without a user, as a file of an earlier version may be: what has a device can be signed out.
+      guard let device = state.device else { return nil }
+      return Account(
+        user: state.user ?? "", name: state.name ?? "", device: device, isSignedIn: state.token != nil)
     }
   }
 

@@ -273,6 +273,7 @@ package final class SyncConversation: @unchecked Sendable {
     awaitingZones = try AwaitingRecovery(database: database).awaitingZones()
     summary.awaitingRecovery = awaitingZones.count
     waitingZones = applied.resetWait == nil ? [] : try ResetPacing(database: database).waitingZones()
+    summary.waitingZones = waitingZones.count
     return .answered(
       hasMore: applied.hasMore, hasLargeZone: applied.largeZone != nil, wait: applied.resetWait,
       items: request.items, progress: applied.progress)

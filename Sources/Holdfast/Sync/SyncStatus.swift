@@ -43,7 +43,18 @@ public struct SyncStatus: Sendable, Hashable {
         return quarantined == 1 ? "1 change was refused" : "\(quarantined) changes were refused"
       }
       if self.waiting > 0 { return waiting }
+      let missing = missingZones
+      if missing > 0 { return missing == 1 ? "Synced, but for 1 zone" : "Synced, but for \(missing) zones" }
       return lastSynced == nil ? "Not synced yet" : "Synced"
+    }
+  }
+
+  /// How many zones the server has otherwise than this device, until they are resynced or recovered.
+  private var missingZones: Int {
+    switch state {
+    case .waiting(let zones): zones.count
+    case .awaitingRecovery(let zones): zones.count
+    default: 0
     }
   }
 }

@@ -13,4 +13,6 @@ public struct SyncSummary: Sendable, Hashable {
   public var quarantined = 0
   /// Zones that a restored server can't give to this user yet: `SyncState.awaitingRecovery` names them.
   public var awaitingRecovery = 0
+  /// Zones that are resynced later, as it was done a moment ago: `SyncState.waiting` names them.
+  public var waitingZones = 0
 }

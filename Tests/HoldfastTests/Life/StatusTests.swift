@@ -67,6 +67,8 @@ struct StatusTests {
     #expect(status.text == "Not synced yet")
     status.lastSynced = Date(timeIntervalSince1970: 1)
     #expect(status.text == "Synced")
+    status.state = .waiting([WaitingZone(zone: IDs.list, until: "2026-11-26T12:00:00.000Z")])
+    #expect(status.text == "Synced, but for 1 zone")
     (status.state, status.waiting) = (.signedOut, 3)
     #expect(status.text == "Sign in: 3 changes wait")
   }
