@@ -15,6 +15,7 @@ struct CommandLineTests {
     let command = try Self.run(["srve"])
     #expect(command.status == 64)
     #expect(command.errors.contains(#"There is no command "srve". Did you mean serve?"#))
+    #expect(!(try Self.run(["\u{1B}]0;x\u{7}"]).errors.contains("\u{1B}")))
     let option = try Self.run(["zones", "--dtaa", "x"])
     #expect(option.status == 64)
     #expect(option.errors.contains("There is no option --dtaa. Did you mean --data?"))

@@ -131,7 +131,7 @@ struct Command: Sendable {
       summary: "Makes a link for 30 people; --teacher for one more teacher."
     ) { session, words in
       let isTeacher = session.options.flags.contains("teacher")
-      print(
+      say(
         try await session.cards.invite(
           to: session.group(words[0]), asTeacher: isTeacher, uses: isTeacher ? 1 : 30))
     },

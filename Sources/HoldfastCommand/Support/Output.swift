@@ -47,8 +47,7 @@ final class Output: Sendable {
       return !state.isJSON
     }
     guard isForPeople else { return nil }
-    return text.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).shown }
-      .joined(separator: "\n")
+    return text.shownLines
   }
 
   /// A whole text, such as a file: printed as it is; for programs, the member `text`.
