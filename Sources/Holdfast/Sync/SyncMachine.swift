@@ -81,8 +81,6 @@ package struct SyncMachine {
   static let backOff = (first: 1000, longest: 300_000)
   /// The longest wait after a failure of the network. It costs the server nothing.
   static let longestOffline = 60_000
-  /// What is believed of a Retry-After, in seconds: no answer makes a device wait longer than a day.
-  static let longestRetryAfter = 86_400
   static let changeSetLimit = 500
   /// How many answers in a row that want another request, and bring little, are followed at once.
   static let patience = 20
@@ -278,8 +276,7 @@ package struct SyncMachine {
       failures += 1
       // Full jitter, so that many devices do not come back in the same second.
       let wait = wait(upTo: .milliseconds(bound))
-      let asked = min(max(0, retryAfter ?? 0), Self.longestRetryAfter)
-      return [.schedule(max(wait, .seconds(asked))), .finish(failure)]
+      return [.schedule(max(wait, .seconds(max(0, retryAfter ?? 0)))), .finish(failure)]
     }
   }
 }

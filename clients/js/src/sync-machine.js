@@ -4,7 +4,7 @@ const debounce = 250;
 const period = 60_000;
 const attendedPeriod = { least: 600_000, most: 900_000 };
 const backOff = { first: 1000, longest: 300_000 };
-const longestRetryAfter = 86_400_000;
+const longestRetryAfter = 3_600_000;
 const usualLimit = 500;
 /** How many answers in a row may want more and bring nothing of substance. */
 const barrenLimit = 20;

@@ -43,6 +43,9 @@ test("a failure is tried again later and later, and drops nothing (I3)", () => {
   assert.deepEqual(waits.slice(0, 4), [500, 1000, 2000, 4000]);
   assert.equal(waits.at(-1), 150_000);
   assert.deepEqual(run(machine, { type: "failed", failure: { ...later, retryAfter: 900 } })[0], schedule(900_000));
+  // No answer keeps a device away for longer than an hour.
+  run(machine, "timer");
+  assert.deepEqual(run(machine, { type: "failed", failure: { ...later, retryAfter: 90_000 } })[0], schedule(3_600_000));
   assert.deepEqual(run(machine, "reachable"), [stopTimer, send]);
 });
 
@@ -124,9 +127,6 @@ test("a set goes to quarantine when two requests without it were accepted, and i
   assert.deepEqual(run(machine, "timer"), [stopTimer, { type: "send", limit: 1 }]);
 });
 
-test("a copy asks for one new identity, and waits before it asks for another (I1)", () => {
-  const machine = new SyncMachine(true, half);
-  run(machine, "launched");
 test("the size of requests halves with each large one that gets no answer, and doubles after several that do (I3)", () => {
   const size = new RequestSize();
   size.lose(16 << 10);
@@ -145,6 +145,9 @@ test("the size of requests halves with each large one that gets no answer, and d
   assert.equal(size.limit, 1 << 20);
 });
 
+test("a copy asks for one new identity, and waits before it asks for another (I1)", () => {
+  const machine = new SyncMachine(true, half);
+  run(machine, "launched");
   assert.deepEqual(run(machine, { type: "failed", failure: { kind: "diverged" } }), [{ type: "identify" }]);
   assert.deepEqual(run(machine, "identified"), [stopTimer, send]);
   assert.equal(run(machine, { type: "failed", failure: { kind: "diverged" } })[0].type, "schedule");
