@@ -22,7 +22,7 @@ package struct ResetPacing {
   /// - Parameter isRestored: whether the server asks for it because it was restored. The zone has then been whole in an epoch that is over, and
   ///   the device may have what the server lacks.
   func mayReset(_ zone: String, isRestored: Bool = false) throws -> Bool {
-    let now = try wallClock()
+    let now = try database.wallClock()
     let row = try connection.row("SELECT at, count, until FROM holdfast_resets WHERE zone = ?", [.text(zone)])
     // What no such row can have says nothing.
     guard let row, let at = row[0].integer, let count = row[1].integer, (0..<Int64.max / 2).contains(at),
@@ -79,13 +79,7 @@ package struct ResetPacing {
       let first = try connection.value("SELECT min(until) FROM holdfast_resets WHERE until IS NOT NULL")?
         .integer
     else { return nil }
-    let now = try wallClock()
+    let now = try database.wallClock()
     return .milliseconds(first <= now ? 1 : min(first, now + Self.hour) - now)
-  }
-
-  /// The device's clock in milliseconds, as SQLite tells it.
-  private func wallClock() throws -> Int64 {
-    try connection.value("SELECT CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER)")?.integer
-      ?? 0
   }
 }
