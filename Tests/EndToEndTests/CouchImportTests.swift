@@ -98,6 +98,29 @@ struct CouchImportTests {
     #expect(count == 197)
   }
 
+  @Test("of two documents whose ids differ in capital letters, the second is named as left out (I3)")
+  func capitals() async throws {
+    let folder = try Programs.makeFolder()
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let schema = try #require(Self.schema)
+    try Data(schema.json.bytes).write(to: folder.appendingPathComponent("holdfast.json"))
+    let id = "3fe9b4eb-9dad-41d1-80b4-00c04fd430c8"
+    let changes = [id, id.uppercased()].enumerated().map {
+      Self.change($0 + 1, #"{"_id": "\#($1)", "type": "list", "title": "List \#($0)"}"#)
+    }
+    let couch = try HostileServer([
+      Self.answer(#"{"results": [\#(changes.joined(separator: ","))], "last_seq": "2-g1AAAA", "pending": 0}"#)
+    ])
+    defer { couch.stop() }
+    let run = try run(
+      ["couchdb", "\(couch.url)/lists", "--schema", "holdfast.json", "--into", "device.db"], in: folder)
+    #expect(
+      run.output.contains("1 records created") || run.output.contains("1 record created"), "\(run.output)")
+    #expect((run.output + run.errors).contains(id.uppercased()), "\(run.output) \(run.errors)")
+    let store = try Store(path: folder.appendingPathComponent("device.db").path, schema: schema)
+    #expect(try await store.read { try $0.fetch(String.self, "SELECT title FROM lists") } == ["List 0"])
+  }
+
   @Test("losing revisions are appended to lines of JSON, and to no other file (I3)")
   func conflictsFile() throws {
     let folder = try Programs.makeFolder()

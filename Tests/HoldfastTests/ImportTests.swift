@@ -107,6 +107,33 @@ struct ImportTests {
       row == ["6ba7b811-9dad-41d1-80b4-00c04fd430c8", "6ba7b810-9dad-41d1-80b4-00c04fd430c8"])
   }
 
+  @Test("of two keys that are one UUID but for capital letters, the second is left out and named (I3)")
+  func capitals() async throws {
+    let device = try Fixture()
+    let (small, capital) = ("6ba7b810-9dad-41d1-80b4-00c04fd430c8", "6BA7B810-9DAD-41D1-80B4-00C04FD430C8")
+    let file = try OtherFile([
+      "CREATE TABLE lists(uuid TEXT PRIMARY KEY, title TEXT)",
+      "INSERT INTO lists VALUES ('\(small)', 'Groceries'), ('\(capital)', 'Work')",
+    ])
+    for (isUpdating, created) in [(false, 1), (true, 0)] {
+      let report = try await device.store.importRecords(
+        from: file.path, namespace: "ann", updating: isUpdating)
+      #expect(report.created == created && report.updated == 0)
+      #expect(report.problems.map(\.key) == [capital])
+      #expect(report.problems.first?.isLeftOut == true)
+      #expect(report.problems.first?.reason.contains(small) == true)
+      #expect(
+        try await device.store.read { try $0.fetch(String.self, "SELECT title FROM lists") } == ["Groceries"])
+    }
+    // Nor does the deletion of one delete the other; a key that comes twice is the same record.
+    var records = RecordImport(into: device.store, namespace: "ann", isUpdating: true)
+    try await records.add([ImportedRecord(table: "lists", key: small, columns: ["title": .text("Food")])])
+    try await records.add([ImportedRecord(table: "lists", key: capital, isDeleted: true)])
+    try await records.add([ImportedRecord(table: "lists", key: small, columns: ["title": .text("Food")])])
+    let report = try await records.finish()
+    #expect((report.updated, report.kept, report.deleted) == (1, 1, 0))
+  }
+
   @Test("what the schema forbids is left out with its reason, and all others come (I12)")
   func problems() async throws {
     let device = try Fixture()

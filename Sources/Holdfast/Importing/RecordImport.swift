@@ -14,6 +14,9 @@ package struct RecordImport {
   /// Records of tables with positions: the order of all of them decides where each one is placed.
   private var ordered: [ImportedRecord] = []
 
+  /// The keys of this import that are UUIDs, by their tables and ids. Keys that differ in capital letters have the same id.
+  private var keys: TextMap<String> = [:]
+
   /// References that records came without, as what they name was not there yet.
   private var late: [ImportWriting.LateReference] = []
 
@@ -36,6 +39,7 @@ package struct RecordImport {
   /// - Throws: `StoreError` and `SQLiteError` that no other record would escape, such as a full disk.
   package mutating func add(_ records: [ImportedRecord]) async throws {
     let schema = store.schema
+    let records = claim(records)
     let isOrdered = { (record: ImportedRecord) in
       schema.table(record.table)?.columns.contains { column in
         column.type == .position && !ImportPlacing.isPosition(record.columns[column.name] ?? .null)
@@ -43,6 +47,28 @@ package struct RecordImport {
     }
     ordered += records.filter(isOrdered)
     try await write(records.filter { !isOrdered($0) }, .all)
+  }
+
+  /// Notes the keys of records.
+  ///
+  /// - Returns: the records without those whose id a record with another key has.
+  private mutating func claim(_ records: [ImportedRecord]) -> [ImportedRecord] {
+    var claimed: [ImportedRecord] = []
+    for record in records {
+      let id = record.key.lowercased()
+      let place = "\(record.table) \(id)"
+      guard Identifier.isUUID(id), let other = keys[place], other != record.key else {
+        if Identifier.isUUID(id), !record.isDeleted { keys[place] = record.key }
+        claimed.append(record)
+        continue
+      }
+      // A record of another key is not the one that was deleted.
+      if record.isDeleted { continue }
+      leaveOut(
+        record,
+        "Its id is that of the record \(other): ids have small letters only. Give one of them another key.")
+    }
+    return claimed
   }
 
   /// Imports what waits.
