@@ -13,6 +13,13 @@ extension JSONValue {
     self = try JSONReader.read(text, maximumDepth: maximumDepth) { try JSONValue(from: &$0) }
   }
 
+  /// Whether a JSON text is null, with or without white space around it.
+  package static func isNull(utf8 text: some Collection<UInt8>) -> Bool {
+    let isSpace = { (byte: UInt8) in [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
+    let value = text.drop(while: isSpace)
+    return value.starts(with: "null".utf8) && value.dropFirst(4).allSatisfy(isSpace)
+  }
+
   /// Reads the next value of a reader.
   ///
   /// - Throws: ``JSONError`` if the value is invalid.

@@ -126,6 +126,10 @@ public struct ColumnSchema: Hashable, Sendable {
     self.was = was
   }
 
+  /// Whether a server leaves the column out of a record for a device if it is null, which SQL may have written round the service. The
+  /// device then stores the default or the emptiest value of the type. A required reference has neither.
+  package var isOmittedIfNull: Bool { required && type != .reference }
+
   /// The maximum length of a text in Unicode scalars.
   package var lengthLimit: Int { maximumLength ?? 10000 }
 }

@@ -14,7 +14,7 @@ struct PostgresChangeFeed: Sendable {
     let utf8: [UInt8]
     /// The same as JSON.
     let name: [UInt8]
-    let columns: [(key: JSONKeyFragment, type: ColumnType)]
+    let columns: [(key: JSONKeyFragment, type: ColumnType, isOmittedIfNull: Bool)]
     /// Reads the values of the table's records in stretches.
     let values: PostgresStatement
     /// Reads stretches of the ledger with the values of the table's records: of one zone, and of many.
@@ -23,7 +23,7 @@ struct PostgresChangeFeed: Sendable {
     fileprivate init(_ table: TableSchema, _ relation: PostgresLayout.Relation) {
       (self.table, utf8) = (table.name, Array(table.name.utf8))
       name = JSONValue.string(table.name).bytes
-      columns = table.columns.map { (JSONKeyFragment($0.name), $0.type) }
+      columns = table.columns.map { (JSONKeyFragment($0.name), $0.type, $0.isOmittedIfNull) }
       values = PostgresChangeFeed.values(of: relation)
       joined = (
         PostgresChangeFeed.joined(relation, "1::bigint", PostgresChangeFeed.one, by: "r.seq"),

@@ -104,6 +104,7 @@ struct PostgresChangeWriter {
     writer.key("columns")
     writer.beginObject()
     for (index, column) in source.columns.enumerated() {
+      if column.isOmittedIfNull, Self.isNull(rows, from, first + index, column.type) { continue }
       writer.key(column.key)
       write(rows, from, first + index, column.type, to: &writer)
     }
@@ -149,6 +150,11 @@ struct PostgresChangeWriter {
     else { return nil }
     stretch.values[source.table]?.rest = next + 1..<cursor.rest.upperBound
     return (cursor.rows, next, 2)
+  }
+
+  /// Whether a value is null, in SQL or in JSON.
+  private static func isNull(_ rows: PostgresRows, _ row: Int, _ column: Int, _ type: ColumnType) -> Bool {
+    rows.isNull(row, column) || type == .json && rows.withText(row, column) { JSONValue.isNull(utf8: $0) }
   }
 
   private func write(

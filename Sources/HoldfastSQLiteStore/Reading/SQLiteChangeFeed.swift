@@ -7,7 +7,7 @@ import HoldfastService
 final class SQLiteChangeFeed {
   private struct Source {
     let statement: Statement
-    let columns: [(key: JSONKeyFragment, type: ColumnType)]
+    let columns: [(key: JSONKeyFragment, type: ColumnType, isOmittedIfNull: Bool)]
     /// The table's name as JSON; empty for the tombstones, whose rows contain the name.
     let name: [UInt8]
     /// The seq of the current row; `.max` after the last.
@@ -22,7 +22,7 @@ final class SQLiteChangeFeed {
       return Source(
         statement: try connection.statement(
           "SELECT seq, id, rev\(columns) FROM \"\(table.name)\" WHERE zone = ? AND seq > ? ORDER BY seq"),
-        columns: table.columns.map { (JSONKeyFragment($0.name), $0.type) },
+        columns: table.columns.map { (JSONKeyFragment($0.name), $0.type, $0.isOmittedIfNull) },
         name: JSONValue.string(table.name).bytes)
     }
     sources.append(
@@ -95,12 +95,18 @@ final class SQLiteChangeFeed {
       writer.key("columns")
       writer.beginObject()
       for (index, column) in source.columns.enumerated() {
+        if column.isOmittedIfNull, Self.isNull(row, 3 + index, column.type) { continue }
         writer.key(column.key)
         write(row, 3 + index, column.type, to: &writer)
       }
       writer.endObject()
     }
     writer.endObject()
+  }
+
+  /// Whether a value is null, in SQL or in JSON.
+  private static func isNull(_ row: Statement, _ index: Int, _ type: ColumnType) -> Bool {
+    row.columnKind(index) == .null || type == .json && row.withText(index) { JSONValue.isNull(utf8: $0) }
   }
 
   private func write(_ row: Statement, _ index: Int, _ type: ColumnType, to writer: inout JSONWriter) {

@@ -25,7 +25,9 @@ package struct ValueDoubts {
         note(column.name, id, "\(column.name) must be of type \(column.type.rawValue).")
         continue
       }
-      do { try column.check(value) } catch { note(column.name, id, error.detail) }
+      // JSON's null is no value, as SQL's.
+      let isNull = column.type == .json && (value.text.map { JSONValue.isNull(utf8: $0.utf8) } ?? false)
+      do { try column.check(isNull ? .null : value) } catch { note(column.name, id, error.detail) }
     }
   }
 
