@@ -88,7 +88,7 @@ struct AdoptionProposal {
     case .integer: (column.minimum, column.maximum) = (Int64(Int32.min), Int64(Int32.max))
     case .uuid: column.maximumLength = 36
     case .enumeration: column.oneOf = found.labels
-    case .varchar, .character: column.maximumLength = Self.length(in: found.type) ?? 10000
+    case .varchar, .character: column.maximumLength = min(found.length ?? 10000, 1_000_000)
     case .text, .citext: column.maximumLength = 1_000_000
     case .numeric:
       column.maximumLength = 1000
@@ -115,6 +115,17 @@ struct AdoptionProposal {
     }
     if let value = AdoptionDefault.value(of: found.defaultExpression, for: column) {
       column.defaultValue = value
+      if let reason = AdoptionFitness.reason(againstReference: found) {
+        notes.append("\(table).\(found.name) is a plain value, not a reference. \(reason)")
+        continue
+      }
+      if let id = target.catalog.column("id"),
+        AdoptionFitness.reach(of: found) < AdoptionFitness.reach(of: id)
+      {
+        notes.append(
+          "\(table).\(found.name) is \(found.type), shorter than the ids of \(target.name): a write with a longer id is refused."
+        )
+      }
       column.required = found.isRequired
     }
     return column
@@ -166,25 +177,22 @@ struct AdoptionProposal {
     }
     return false
   }
-
-  /// The length in `character varying(20)`.
-  private static func length(in type: String) -> Int? {
-    type.split(separator: "(").dropFirst().first.flatMap { Int($0.dropLast()) }
-  }
 }
 
 /// Column defaults that are constants, which a schema can contain.
 enum AdoptionDefault {
-  /// The value of an expression such as `false`, `0` or `'todo'::text`; nil for others.
+  /// The value of an expression such as `false`, `0`, `'todo'::text` or `'{}'::jsonb`; nil for others.
   static func value(of expression: String?, for column: ColumnSchema) -> Value? {
     guard let expression else { return nil }
     let value: Value? =
       switch column.type {
       case .boolean: expression == "true" ? .integer(1) : expression == "false" ? .integer(0) : nil
-      case .integer: Int64(expression).map { .integer($0) }
-      case .real: Double(expression).map { .real($0) }
+      // PostgreSQL writes negative numbers as '-1'::integer.
+      case .integer: Int64(text(expression) ?? expression).map { .integer($0) }
+      case .real: Double(text(expression) ?? expression).map { .real($0) }
       case .text: text(expression).map { .text($0) }
-      case .timestamp, .json, .reference, .position: nil
+      case .json: text(expression).flatMap(json)
+      case .timestamp, .reference, .position: nil
       }
     guard let value, (try? column.check(value)) != nil else { return nil }
     return value
@@ -196,6 +204,12 @@ enum AdoptionDefault {
     }
     let rest = expression[expression.index(after: end)...]
     guard rest.isEmpty || rest.hasPrefix("::") else { return nil }
+  /// JSON other than null, which no column of a record has.
+  private static func json(_ text: String) -> Value? {
+    guard let value = try? JSONValue(parsing: Array(text.utf8)), value != .null else { return nil }
+    return .text(String(decoding: value.bytes, as: UTF8.self))
+  }
+
     let inside = expression[expression.index(after: expression.startIndex)..<end]
     let parts = inside.split(separator: "''", omittingEmptySubsequences: false)
     return parts.contains { $0.contains("'") } ? nil : parts.joined(separator: "'")

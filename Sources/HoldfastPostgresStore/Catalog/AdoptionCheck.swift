@@ -59,6 +59,9 @@ struct AdoptionCheck {
         faults.append(.init(place, "The column is NOT NULL and has no default; say \"required\": true."))
       }
       if let reference = column.reference {
+        if let reason = AdoptionFitness.reason(againstReference: found) {
+          faults.append(.init(place, reason))
+        }
         faults += referenceFaults(column, reference, at: place, relation(reference.table))
       }
     }

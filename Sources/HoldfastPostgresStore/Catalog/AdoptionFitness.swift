@@ -3,6 +3,9 @@ import HoldfastService
 
 /// Checks whether a team's table can be adopted, and which of its columns can be synced.
 struct AdoptionFitness {
+  /// The number of characters of an id that a device makes.
+  static let idLength = 36
+
   private let catalog: PostgresCatalog
 
   init(_ catalog: PostgresCatalog) { self.catalog = catalog }
@@ -42,6 +45,14 @@ struct AdoptionFitness {
     if kind == .citext {
       return ["Its id is of type citext, which takes different ids for equal; change it to text."]
     }
+    if let length = id.length, length < Self.idLength {
+      return [
+        """
+        Its id is of type \(id.type), which takes \(length) characters; an id that a device makes has \(Self.idLength). Change it to uuid, \
+        text or varchar(64).
+        """
+      ]
+    }
     return []
   }
 
@@ -53,6 +64,19 @@ struct AdoptionFitness {
     if !isGoodName(column.name) { return "its name is not of a-z, 0-9 and _, beginning with a letter" }
     if SchemaCheck.reservedColumns.contains(column.name) { return "its name is kept for Holdfast" }
     return nil
+  }
+
+  /// The reason why a column can't refer to records that devices make; nil if it can.
+  static func reason(againstReference column: PostgresCatalog.Column) -> String? {
+    guard let length = column.length, length < idLength else { return nil }
+    return """
+      It is of type \(column.type), which takes \(length) characters; an id that a device makes has \(idLength). Widen it.
+      """
+  }
+
+  /// The number of characters that an id or a reference can have, of the 64 that the service takes.
+  static func reach(of column: PostgresCatalog.Column) -> Int {
+    column.column?.kind == .uuid ? idLength : min(column.length ?? .max, 64)
   }
 
   /// Whether the schema accepts a name.

@@ -7,17 +7,17 @@ struct PostgresCatalog {
   /// A column in the catalog.
   struct Column {
     let name: String
-    /// The name of the type without modifiers and schema. For a domain, the name of its base type.
-    let base: String
-    /// `e` for an enum, `d` for a domain, `b` for other base types.
-    let typeKind: String
     let column: PostgresColumn?
-    /// The type as PostgreSQL formats it.
+    /// The type as PostgreSQL formats it: a domain by its own name.
     let type: String
+    /// The greatest number of characters, as `varchar(n)` or a domain over it says; nil without one.
+    let length: Int?
     /// Whether the column is computed from others. See `isIdentity` for numbering by the database.
     let isGenerated: Bool
     let isIdentity: Bool
+    /// Whether the column or one of its domains is NOT NULL.
     let isRequired: Bool
+    /// The default of the column, else that of its domain; nil without one.
     let defaultExpression: String?
     /// The labels of an enum, in order.
     let labels: [String]
@@ -111,19 +111,24 @@ struct PostgresCatalog {
   }
 
   private static func column(_ rows: PostgresRows, _ row: Int) -> Column {
-    let (name, base, typeKind) = (rows.text(row, 1), rows.text(row, 2), rows.text(row, 3))
-    let (type, filling) = (rows.text(row, 4), rows.optionalText(row, 9))
-    let kind = PostgresColumn.Kind(type: base, isEnumeration: typeKind == "e")
+    let (name, filling) = (rows.text(row, 1), rows.optionalText(row, 9))
+    let kind = PostgresColumn.Kind(type: rows.text(row, 2), isEnumeration: rows.text(row, 3) == "e")
     return Column(
-      name: name, base: base, typeKind: typeKind,
+      name: name,
       column: kind.map {
         PostgresColumn(
-          name: name, kind: $0, type: type, collation: rows.optionalText(row, 5), defaultExpression: filling,
-          isRequired: rows.bool(row, 8))
+          name: name, kind: $0, type: rows.text(row, 11), collation: rows.optionalText(row, 5),
+          defaultExpression: filling, isRequired: rows.bool(row, 8))
       },
-      type: type, isGenerated: rows.bool(row, 6), isIdentity: rows.bool(row, 7),
-      isRequired: rows.bool(row, 8),
-      defaultExpression: filling, labels: names(rows.text(row, 10)))
+      type: rows.text(row, 4), length: rows.optionalInt64(row, 12).map { Int($0) },
+      isGenerated: rows.bool(row, 6), isIdentity: rows.bool(row, 7), isRequired: rows.bool(row, 8),
+      defaultExpression: filling, labels: labels(rows.optionalText(row, 10)))
+  }
+
+  /// The texts of a JSON array. A label may be empty, or have any character in it.
+  private static func labels(_ json: String?) -> [String] {
+    let array = json.flatMap { try? JSONValue(parsing: Array($0.utf8)) }
+    return array?.elements?.compactMap(\.stringValue) ?? []
   }
 
   private static func key(_ rows: PostgresRows, _ row: Int) -> (isPrimary: Bool, columns: [String]) {
@@ -147,17 +152,29 @@ struct PostgresCatalog {
     FROM unnest($1::text[]) w (name) JOIN pg_class c ON c.oid = to_regclass(w.name)
     JOIN pg_namespace n ON n.oid = c.relnamespace
     """
+  /// A domain may be over another domain: the innermost type decides how values are read and written. With the modifier -1, `format_type`
+  /// gives names that a cast takes without a limit (`bpchar`, not `character`).
   private static let findColumns: PostgresStatement = """
-    SELECT a.attrelid::bigint, a.attname::text, coalesce(b.typname, y.typname)::text,
-      coalesce(b.typtype, y.typtype)::text, format_type(a.atttypid, a.atttypmod),
+    SELECT a.attrelid::bigint, a.attname::text, b.typname::text, b.typtype::text, format_type(a.atttypid, a.atttypmod),
       CASE WHEN a.attcollation > 0 THEN CASE WHEN l.collnamespace = 'pg_catalog'::regnamespace THEN quote_ident(l.collname)
         ELSE format('%I.%I', l.collnamespace::regnamespace::text, l.collname) END END,
       a.attgenerated <> '', a.attidentity <> '' OR coalesce(pg_get_expr(d.adbin, d.adrelid), '') LIKE 'nextval(%',
-      a.attnotnull, CASE WHEN a.attgenerated = '' THEN pg_get_expr(d.adbin, d.adrelid) END,
-      coalesce((SELECT string_agg(e.enumlabel, E'\\n' ORDER BY e.enumsortorder) FROM pg_enum e
-        WHERE e.enumtypid = coalesce(b.oid, y.oid)), '')
+      a.attnotnull OR k.required, CASE WHEN a.attgenerated = ''
+        THEN coalesce(pg_get_expr(d.adbin, d.adrelid), pg_get_expr(y.typdefaultbin, 0)) END,
+      (SELECT json_agg(e.enumlabel ORDER BY e.enumsortorder)::text FROM pg_enum e WHERE e.enumtypid = b.oid),
+      format_type(b.oid, -1),
+      CASE WHEN b.typname IN ('varchar', 'bpchar') AND k.modifier > 4 THEN (k.modifier - 4)::bigint END
     FROM pg_attribute a JOIN pg_type y ON y.oid = a.atttypid
-    LEFT JOIN pg_type b ON y.typtype = 'd' AND b.oid = y.typbasetype
+    CROSS JOIN LATERAL (
+      WITH RECURSIVE layers (type, modifier, required, depth) AS (
+        SELECT y.oid, a.atttypmod, false, 0 UNION ALL
+        SELECT t.typbasetype, t.typtypmod, t.typnotnull, l.depth + 1
+        FROM layers l JOIN pg_type t ON t.oid = l.type WHERE t.typtype = 'd'
+      )
+      SELECT (array_agg(l.type ORDER BY l.depth DESC))[1] AS base,
+        (array_agg(l.modifier ORDER BY l.depth DESC))[1] AS modifier, bool_or(l.required) AS required FROM layers l
+    ) k
+    JOIN pg_type b ON b.oid = k.base
     LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
     LEFT JOIN pg_collation l ON l.oid = a.attcollation
     WHERE a.attrelid = ANY ($1::bigint[]::oid[]) AND a.attnum > 0 AND NOT a.attisdropped

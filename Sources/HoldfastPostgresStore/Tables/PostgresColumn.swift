@@ -13,7 +13,8 @@ struct PostgresColumn: Sendable, Hashable {
   /// The name, as in the schema.
   let name: String
   let kind: Kind
-  /// The type as PostgreSQL formats it, qualified if necessary: `"app"."mood"`, `numeric(10,2)`.
+  /// The type in a cast, qualified if necessary: `"app"."mood"`, `numeric`. It is the base type of a domain, and has no modifier: an explicit
+  /// cast to `varchar(20)` truncates without an error, whereas the assignment to the column refuses a longer text.
   var type: String
   /// The quoted collation of the column; nil for a type without collations.
   var collation: String?
