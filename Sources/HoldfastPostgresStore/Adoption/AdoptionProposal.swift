@@ -31,6 +31,7 @@ struct AdoptionProposal {
     }
     var tables: [TableSchema] = []
     for (name, catalog) in found { tables.append(table(name, catalog, found, &notes)) }
+    notes += try AdoptionRules.notes(on: found.map { ($0.name, $0.catalog.relation) }, connection)
     for index in tables.indices { tables[index].zone = zone(of: index, in: tables, &notes) }
     for index in tables.indices { freeOthers(index, &tables, found[index].catalog, &notes) }
     let empty = tables.filter(\.columns.isEmpty).map(\.name)
@@ -70,8 +71,13 @@ struct AdoptionProposal {
         columns.append(column)
       }
     }
-    let unique = catalog.unique.filter { group in
-      group.allSatisfy { name in columns.contains { $0.name == name } }
+    var unique: [[String]] = []
+    for group in catalog.unique {
+      if group.allSatisfy({ name in columns.contains { $0.name == name } }) {
+        unique.append(group)
+      } else {
+        notes.append("\(name): \(AdoptionRules.unknown("UNIQUE (\(group.joined(separator: ", ")))"))")
+      }
     }
     return TableSchema(name, zone: .root, columns: columns, unique: unique)
   }
@@ -109,12 +115,6 @@ struct AdoptionProposal {
           "\(table).\(found.name): its ON DELETE can't be kept; it is a plain value, not a reference.")
         continue
       }
-      return ColumnSchema(
-        found.name, .reference, required: column.required,
-        reference: Reference(to: target.name, onDelete: action))
-    }
-    if let value = AdoptionDefault.value(of: found.defaultExpression, for: column) {
-      column.defaultValue = value
       if let reason = AdoptionFitness.reason(againstReference: found) {
         notes.append("\(table).\(found.name) is a plain value, not a reference. \(reason)")
         continue
@@ -126,6 +126,12 @@ struct AdoptionProposal {
           "\(table).\(found.name) is \(found.type), shorter than the ids of \(target.name): a write with a longer id is refused."
         )
       }
+      return ColumnSchema(
+        found.name, .reference, required: column.required,
+        reference: Reference(to: target.name, onDelete: action))
+    }
+    if let value = AdoptionDefault.value(of: found.defaultExpression, for: column) {
+      column.defaultValue = value
       column.required = found.isRequired
     }
     return column
@@ -198,18 +204,18 @@ enum AdoptionDefault {
     return value
   }
 
-  private static func text(_ expression: String) -> String? {
-    guard expression.first == "'", let end = expression.lastIndex(of: "'"), end > expression.startIndex else {
-      return nil
-    }
-    let rest = expression[expression.index(after: end)...]
-    guard rest.isEmpty || rest.hasPrefix("::") else { return nil }
   /// JSON other than null, which no column of a record has.
   private static func json(_ text: String) -> Value? {
     guard let value = try? JSONValue(parsing: Array(text.utf8)), value != .null else { return nil }
     return .text(String(decoding: value.bytes, as: UTF8.self))
   }
 
+  private static func text(_ expression: String) -> String? {
+    guard expression.first == "'", let end = expression.lastIndex(of: "'"), end > expression.startIndex else {
+      return nil
+    }
+    let rest = expression[expression.index(after: end)...]
+    guard rest.isEmpty || rest.hasPrefix("::") else { return nil }
     let inside = expression[expression.index(after: expression.startIndex)..<end]
     let parts = inside.split(separator: "''", omittingEmptySubsequences: false)
     return parts.contains { $0.contains("'") } ? nil : parts.joined(separator: "'")

@@ -209,7 +209,14 @@ package final class PostgresStore: StoreWriter {
       return error.context == nil ? .unavailable : .transient
     }
     // Retries cannot help. A team's trigger may raise any code.
-    return error.severity == nil ? .other : .rule("SQLSTATE \(error.code)")
+    return error.severity == nil ? .other : .rule(Self.rule(error))
+  }
+
+  /// The rule that was broken: names of the database, and none of its values.
+  private static func rule(_ error: PostgresError) -> String {
+    let parts = [("constraint", error.constraint), ("column", error.column), ("table", error.table)]
+    return "SQLSTATE \(error.code)"
+      + parts.compactMap { kind, name in name.flatMap { $0.isEmpty ? nil : ", \(kind) \($0)" } }.joined()
   }
 
   package func close() throws {

@@ -122,7 +122,7 @@ package enum StoreFailure {
   /// Serialization failure or lock conflict. Retry immediately.
   case transient
   /// The written data violates a rule, and would do so again: a unique constraint, a reference, or a check or trigger of the team. The
-  /// value is the database's error code.
+  /// value is the database's error code, with the names of what it is about.
   case rule(String)
   /// Any other failure: a fault.
   case other
