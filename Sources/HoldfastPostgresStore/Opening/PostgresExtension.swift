@@ -42,6 +42,7 @@ struct PostgresExtension {
     let new = old == nil ? Array(schema.tables.indices) : difference?.tables ?? []
     var adopted: [Int] = []
     for table in new where try register(table) { adopted.append(table) }
+    tables.withUUIDs = try tablesWithUUIDs()
     for table in new where !adopted.contains(table) { try connection.execute(tables.create(table)) }
     for table in new where !adopted.contains(table) {
       for reference in tables.references(of: table) { try connection.execute(reference) }
@@ -78,7 +79,7 @@ struct PostgresExtension {
   /// Stores the relation of a table.
   ///
   /// - Returns: whether it is an existing table that is adopted now.
-  private func register(_ index: Int) throws -> Bool {
+  private mutating func register(_ index: Int) throws -> Bool {
     let table = schema.tables[index]
     let name = tables.relation(of: index)
     let rows = try connection.query(
@@ -88,6 +89,7 @@ struct PostgresExtension {
     if isStanding, standing == .refuse {
       throw ServerError(
         .refused,
+    let relation = isStanding ? rows.text(0, 0) : name
         """
         The database has a table \(table.name) already. `holdfast schema adopt` takes it over; or rename the table, or name another \
         database.
@@ -95,7 +97,18 @@ struct PostgresExtension {
     }
     try connection.run(
       "INSERT INTO holdfast.tables (name, relation, adopted) VALUES ($1, $2, $3)",
-      PostgresParameters(table.name, isStanding ? rows.text(0, 0) : name, isStanding))
+      PostgresParameters(table.name, relation, isStanding))
+  /// The adopted tables whose ids are of the type `uuid`, or of a domain over it.
+  private func tablesWithUUIDs() throws -> TextSet {
+    let rows = try connection.query("SELECT name, relation FROM holdfast.tables WHERE adopted")
+    if rows.isEmpty { return [] }
+    let catalogs = try PostgresCatalog.read(rows.indices.map { rows.text($0, 1) }, on: connection)
+    let found = rows.indices.filter { catalogs[rows.text($0, 1)]?.column("id")?.column?.kind == .uuid }
+    return TextSet(found.map { rows.text($0, 0) })
+  }
+
+    // An adopted table may be in another schema of `search_path` than the tables that Holdfast makes.
+    tables.known[table.name] = relation
     return isStanding
   }
 

@@ -60,14 +60,15 @@ struct PostgresQueryStatement {
     var order: String { type.postgresElement == "text" ? "\(expression) || ''" : expression }
 
     /// - Parameters:
-    ///   - isOwn: whether Holdfast created the table, so that it contains wire values.
+    ///   - isOwn: whether Holdfast created the table, so that it contains wire values, but for references to a team's UUIDs.
     ///   - collates: whether texts are compared with collation "C", which a unique index may not have.
     init(_ column: ColumnSchema, _ place: PostgresLayout.Column, isOwn: Bool, collates: Bool = true) {
       type = column.type
-      let value = isOwn ? "t.\(place.name)" : place.read
-      expression =
-        type.postgresElement == "text" && (collates || !isOwn) ? "(\(value)) COLLATE \"C\"" : value
       uuid = place.cast == "::uuid" ? "t.\(place.name)" : nil
+      let isPlain = isOwn && uuid == nil
+      let value = isPlain ? "t.\(place.name)" : place.read
+      expression =
+        type.postgresElement == "text" && (collates || !isPlain) ? "(\(value)) COLLATE \"C\"" : value
     }
   }
 

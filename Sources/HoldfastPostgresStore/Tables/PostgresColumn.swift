@@ -83,6 +83,13 @@ struct PostgresColumn: Sendable, Hashable {
     }
   }
 
+  /// A reference to this id in a row, for comparison with the id by its index.
+  func key(of reference: PostgresColumn, _ row: String) -> String {
+    let value = "\(row).\(reference.quoted)"
+    guard let collation, collation != reference.collation else { return value }
+    return "\(value) COLLATE \(collation)"
+  }
+
   /// Whether two rows differ in the column from a device's point of view.
   func differs(_ old: String, _ new: String) -> String {
     "\(exact(old)) IS DISTINCT FROM \(exact(new))"

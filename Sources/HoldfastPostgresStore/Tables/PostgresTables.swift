@@ -9,6 +9,8 @@ package struct PostgresTables {
   var namespace: String?
   /// The known relations, by table name in the schema.
   package var known: TextMap<String> = [:]
+  /// The adopted tables whose ids are of the type `uuid`. A reference to them is, too: a foreign key compares equal types.
+  var withUUIDs: TextSet = []
 
   package init(schema: SyncSchema, namespace: String? = nil, known: TextMap<String> = [:]) {
     (self.schema, self.namespace, self.known) = (schema, namespace, known)
@@ -58,7 +60,8 @@ package struct PostgresTables {
   package func column(_ column: Int, of index: Int) -> String {
     let table = schema.tables[index]
     let definition = table.columns[column]
-    var sql = "\"\(definition.name)\" \(definition.type.postgresType)"
+    let isUUID = definition.reference.map { withUUIDs.contains($0.table) } ?? false
+    var sql = "\"\(definition.name)\" \(isUUID ? "uuid" : definition.type.postgresType)"
     // Texts of the built-in tables are ids and names, which are compared with Holdfast's own tables.
     if table.isBuiltIn, definition.type == .text { sql += " COLLATE \"C\"" }
     if definition.required { sql += " NOT NULL" }

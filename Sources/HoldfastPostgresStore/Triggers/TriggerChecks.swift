@@ -69,7 +69,7 @@ struct TriggerChecks {
     return """
         IF EXISTS (
           SELECT FROM (
-            SELECT t.\(column.quoted) AS target, \(child.zone) AS zone FROM \(given)\(child.joins)
+            SELECT \(target.id.key(of: column, "t")) AS target, \(child.zone) AS zone FROM \(given)\(child.joins)
           ) c JOIN LATERAL (
             SELECT \(parent.zone) AS zone FROM (
               SELECT a.* FROM \(target.relation) a WHERE a.\(target.id.quoted) = c.target OFFSET 0) t\(parent.joins)

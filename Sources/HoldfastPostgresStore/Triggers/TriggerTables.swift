@@ -63,7 +63,7 @@ struct TriggerTables {
           let above = "\(row)p"
           let target = relations[link.target]
           source.joins += """
-             LEFT JOIN LATERAL (SELECT a.* FROM \(target.relation) a WHERE a.\(target.id.quoted) = \(row).\(column.quoted) OFFSET 0) \(above)
+             LEFT JOIN LATERAL (SELECT a.* FROM \(target.relation) a WHERE a.\(target.id.quoted) = \(target.id.key(of: column, row)) OFFSET 0) \(above)
               ON true
             """
           (table, row) = (link.target, above)
