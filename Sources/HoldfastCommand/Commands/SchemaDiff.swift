@@ -9,7 +9,7 @@ enum SchemaDiff {
 
   static let notes = """
     `holdfast schema diff OLD NEW` says what becomes of whom when a server gets another schema; `diff NEW` with --data or --database compares
-    with the database's. It ends with 0 when nothing changes, 1 when the change is safe, 2 when it takes `holdfast serve --allow-removals`,
+    with the database's, and says what its tables lack. It ends with 0 when nothing changes, 1 when the change is safe, 2 when it takes `holdfast serve --allow-removals`,
     3 when it is impossible, 4 when a file or database can't be read. `holdfast schema prune` lists what a database keeps of tables and
     columns that the schema has no longer; with --drop it drops that.
     """
@@ -22,8 +22,8 @@ enum SchemaDiff {
     }
     let location = hasDatabase ? try options.location : nil
     do {
-      let old = try location?.storedSchema() ?? readSchema(files[0])
-      let report = SchemaReport(from: old, to: try readSchema(files[files.count - 1]))
+      let new = try readSchema(files[files.count - 1])
+      let report = try location?.report(of: new) ?? SchemaReport(from: readSchema(files[0]), to: new)
       print(report.text)
       Output.shared.set("verdict", .string("\(report.verdict)"))
       return report.verdict.rawValue

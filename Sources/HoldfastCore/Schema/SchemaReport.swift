@@ -28,15 +28,28 @@ package struct SchemaReport: Sendable {
   package private(set) var changes: [Change] = []
 
   /// Compares two schemas.
-  package init(from old: SyncSchema, to new: SyncSchema) {
-    do {
+  ///
+  /// - Parameters:
+  ///   - adopted: the tables of the old schema that are a team's own: the server never alters them.
+  ///   - misfits: what tables of the database lack for the new schema.
+  package init(
+    from old: SyncSchema, to new: SyncSchema, adopted: TextSet = [], misfits: [SchemaError.Fault] = []
+  ) {
+    do throws(SchemaError) {
+      if !misfits.isEmpty { throw SchemaError(faults: misfits) }
       let difference = try SchemaDifference(from: old, to: new)
       verdict = difference.removals.isEmpty ? .safe : .removes
-      for name in difference.removedTables { changes.append(.removedTable(name)) }
-      for renaming in difference.renamedTables { changes.append(.renamedTable(renaming)) }
+      for name in difference.removedTables {
+        changes.append(.removedTable(name, isAdopted: adopted.contains(name)))
+      }
+      for renaming in difference.renamedTables {
+        changes.append(.renamedTable(renaming, isAdopted: adopted.contains(renaming.old)))
+      }
       for table in difference.tables { changes.append(.newTable(new.tables[table])) }
       for kept in difference.kept {
-        changes += Change.columns(of: kept, old.tables[kept.before], new.tables[kept.index])
+        let before = old.tables[kept.before]
+        changes += Change.columns(
+          of: kept, before, new.tables[kept.index], isAdopted: adopted.contains(before.name))
       }
       for (table, columns) in difference.indexes {
         changes.append(.index(columns, of: new.tables[table], isNew: true))
@@ -76,21 +89,21 @@ package struct SchemaReport: Sendable {
 }
 
 extension SchemaReport.Change {
-  fileprivate static func removedTable(_ name: String) -> Self {
+  fileprivate static func removedTable(_ name: String, isAdopted: Bool) -> Self {
     Self(
       place: "tables.\(name)", what: "removal",
       effects: [
-        "Server: serves it no more and keeps the records until `holdfast schema prune`. They become tombstones, one statement, while writers of the table wait.",
+        "Server: serves it no more. \(isAdopted ? "The team's table stays as it is" : "It keeps the records until `holdfast schema prune`"). For the devices they become tombstones, one statement, while writers of the table wait.",
         "Old apps: find it empty; their edits of it are refused (unknown-table) and wait in quarantine, each change set whole.",
         "New apps: drop the table when they open their database. Edits that wait are still sent.",
       ])
   }
 
-  fileprivate static func renamedTable(_ renaming: SchemaDifference.Renaming) -> Self {
+  fileprivate static func renamedTable(_ renaming: SchemaDifference.Renaming, isAdopted: Bool) -> Self {
     Self(
       place: "tables.\(renaming.new)", what: "new name; it was \(renaming.old)",
       effects: [
-        "Server: ALTER TABLE RENAME; tombstones (PostgreSQL: all ledger rows of the table) get the name, one statement as long as that takes, while writers of the table wait. Indexes of SQLite are made again.",
+        "Server: \(isAdopted ? "the team's table keeps its name" : "ALTER TABLE RENAME"); tombstones (PostgreSQL: all ledger rows of the table) get the name, one statement as long as that takes, while writers of the table wait. Indexes of SQLite are made again.",
         "Old apps: go on with the old name, in both directions.",
         "New apps: rename their table when they open their database, with all unsent edits.",
       ])
@@ -117,23 +130,28 @@ extension SchemaReport.Change {
   }
 
   /// All changes of a table in both schemas.
-  fileprivate static func columns(of kept: SchemaDifference.Kept, _ before: TableSchema, _ table: TableSchema)
-    -> [Self]
-  {
+  fileprivate static func columns(
+    of kept: SchemaDifference.Kept, _ before: TableSchema, _ table: TableSchema, isAdopted: Bool
+  ) -> [Self] {
     let place = "tables.\(table.name)"
     var changes: [Self] = []
-    for name in kept.removed { changes.append(removed("\(place).columns.\(name)")) }
+    for name in kept.removed { changes.append(removed("\(place).columns.\(name)", isAdopted)) }
     for renaming in kept.renamed {
-      changes.append(renamed("\(place).columns.\(renaming.new)", renaming))
+      changes.append(renamed("\(place).columns.\(renaming.new)", renaming, isAdopted))
     }
     for index in kept.added {
-      changes.append(added("\(place).columns.\(table.columns[index].name)", table.columns[index]))
+      changes.append(
+        added("\(place).columns.\(table.columns[index].name)", table.columns[index], isAdopted))
     }
     if before.unique.count > table.unique.count {
       changes.append(
         Self(
           place: "\(place).unique", what: "a group less, with its columns",
-          effects: ["Server: drops the index.", "Old apps: go on to refuse values that are taken."]))
+          effects: [
+            isAdopted
+              ? "Server: the constraint of the team's table stays." : "Server: drops the index.",
+            "Old apps: go on to refuse values that are taken.",
+          ]))
     }
     if before.roles != table.roles {
       changes.append(
@@ -153,31 +171,37 @@ extension SchemaReport.Change {
     return changes
   }
 
-  private static func removed(_ place: String) -> Self {
+  private static func removed(_ place: String, _ isAdopted: Bool) -> Self {
     Self(
       place: place, what: "removal",
       effects: [
-        "Server: serves it no more and keeps the values until `holdfast schema prune`. Its indexes and constraints go; short lock on PostgreSQL, on SQLite the table is written again at the start.",
+        isAdopted
+          ? "Server: serves it no more. The column of the team's table stays as it is."
+          : "Server: serves it no more and keeps the values until `holdfast schema prune`. Its indexes and constraints go; short lock on PostgreSQL, on SQLite the table is written again at the start.",
         "Old apps: their change sets that edit it, or create a record with a value of it, are refused (unknown-column) and wait in quarantine, each whole, with its other columns.",
         "New apps: drop the column when they open their database. Edits that wait are still sent.",
       ])
   }
 
-  private static func renamed(_ place: String, _ renaming: SchemaDifference.Renaming) -> Self {
+  private static func renamed(
+    _ place: String, _ renaming: SchemaDifference.Renaming, _ isAdopted: Bool
+  ) -> Self {
     Self(
       place: place, what: "new name; it was \(renaming.old)",
       effects: [
-        "Server: ALTER TABLE RENAME COLUMN; who changed the column when is rewritten in one statement over the records that have it, while writers of the table wait.",
+        "Server: \(isAdopted ? "the team has renamed the column of its table" : "ALTER TABLE RENAME COLUMN"); who changed the column when is rewritten in one statement over the records that have it, while writers of the table wait.",
         "Old apps: go on with the old name, in both directions. Programs of REST may send the old name, and read the new one.",
         "New apps: rename their column when they open their database, with all unsent edits.",
       ])
   }
 
-  private static func added(_ place: String, _ column: ColumnSchema) -> Self {
+  private static func added(_ place: String, _ column: ColumnSchema, _ isAdopted: Bool) -> Self {
     Self(
       place: place, what: "new column",
       effects: [
-        "Server: adds it, without writing the records that are there\(column.defaultValue == nil ? "" : "; they have the default").",
+        isAdopted
+          ? "Server: serves the column that the team has added to its table."
+          : "Server: adds it, without writing the records that are there\(column.defaultValue == nil ? "" : "; they have the default").",
         "Old apps: pass over it, and never write it. Programs of REST that PUT whole records set it to its default.",
         "New apps: resync their zones once, to have it in old records.",
       ])

@@ -134,6 +134,10 @@ package struct PostgresDatabase: ServerDatabase {
 
   package func close() { readers.close() }
 
+  package func report(of schema: SyncSchema) throws -> SchemaReport {
+    try SchemaFit.report(of: schema, in: location)
+  }
+
   package func administration() throws -> any StoreAdministration {
     let store = store(.slow)
     return PostgresAdministration(store, schema, layout)

@@ -87,17 +87,17 @@ struct PostgresExtension {
       PostgresParameters(table.isBuiltIn ? name : "\"\(table.name)\""))
     let isStanding = !rows.isEmpty
     if isStanding, standing == .refuse {
-      throw ServerError(
-        .refused,
-    let relation = isStanding ? rows.text(0, 0) : name
-        """
-        The database has a table \(table.name) already. `holdfast schema adopt` takes it over; or rename the table, or name another \
-        database.
-        """)
+      throw ServerError(.refused, SchemaFit.taken(table.name))
     }
+    let relation = isStanding ? rows.text(0, 0) : name
     try connection.run(
       "INSERT INTO holdfast.tables (name, relation, adopted) VALUES ($1, $2, $3)",
       PostgresParameters(table.name, relation, isStanding))
+    // An adopted table may be in another schema of `search_path` than the tables that Holdfast makes.
+    tables.known[table.name] = relation
+    return isStanding
+  }
+
   /// The adopted tables whose ids are of the type `uuid`, or of a domain over it.
   private func tablesWithUUIDs() throws -> TextSet {
     let rows = try connection.query("SELECT name, relation FROM holdfast.tables WHERE adopted")
@@ -105,11 +105,6 @@ struct PostgresExtension {
     let catalogs = try PostgresCatalog.read(rows.indices.map { rows.text($0, 1) }, on: connection)
     let found = rows.indices.filter { catalogs[rows.text($0, 1)]?.column("id")?.column?.kind == .uuid }
     return TextSet(found.map { rows.text($0, 0) })
-  }
-
-    // An adopted table may be in another schema of `search_path` than the tables that Holdfast makes.
-    tables.known[table.name] = relation
-    return isStanding
   }
 
   /// Adds new columns to tables that Holdfast created. The team adds those of adopted tables.
@@ -155,11 +150,11 @@ struct PostgresExtension {
     for (index, table) in schema.tables.enumerated() {
       guard let (name, isAdopted) = known[table.name], let catalog = found[name]
       else {
-        faults.append(.init("tables.\(table.name)", "The table is not in the database any more; restore it."))
+        faults.append(SchemaFit.missing(table))
         continue
       }
       let mismatches = AdoptionCheck(schema, index, catalog, isAdopted: isAdopted).faults { target in
-        known[target].map(\.relation)
+        known[target].flatMap { found[$0.relation]?.relation }
       }
       faults += mismatches
       if let relation = catalog.relation(for: table, isAdopted: isAdopted) {

@@ -66,6 +66,17 @@ package struct PostgresOpening {
       """)
   }
 
+  private static let nothing = ServerError(
+    .schemaMissing, "The database has no Holdfast in it yet. Start the server once with --schema FILE.")
+
+  /// The schema in a database, whether or not its tables fit it.
+  static func storedSchema(on connection: PostgresConnection) throws -> SyncSchema {
+    let opening = PostgresOpening(
+      connection: connection, standing: .refuse, removals: .refuse, service: nil, heals: false)
+    guard try opening.hasHoldfast() else { throw nothing }
+    return try SyncSchema(json: Array(opening.meta("schema").utf8))
+  }
+
   /// For tables that others have locked: the number of attempts, the lock timeout of each, and the pause in which other writers proceed.
   private static let (attempts, patience, pause) = (400, "1s", "0.5")
 
@@ -106,11 +117,7 @@ package struct PostgresOpening {
       let schema: SyncSchema
       var old: SyncSchema?
       if isNew {
-        guard let given else {
-          throw ServerError(
-            .schemaMissing,
-            "The database has no Holdfast in it yet. Start the server once with --schema FILE.")
-        }
+        guard let given else { throw Self.nothing }
         if service?.mustExist == true {
           throw ServerError(
             .databaseMissing,

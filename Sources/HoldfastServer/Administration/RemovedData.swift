@@ -33,6 +33,25 @@ extension DatabaseLocation {
     try open(schema: nil, random: ServerEnvironment.system.random).schema
   }
 
+  /// The effects of a start with another schema.
+  ///
+  /// - Throws: `ServerError` if there is no database.
+  package func report(of schema: SyncSchema) throws -> SchemaReport {
+    switch self {
+    case .directory:
+      try open(schema: nil, random: ServerEnvironment.system.random).report(of: schema)
+    case .postgres(let location): try SchemaFit.report(of: schema, in: location)
+    }
+  }
+
+  /// - Throws: `ServerError.refused` if a database without Holdfast has tables of the schema.
+  func requireFree(for schema: SyncSchema) throws {
+    guard case .postgres(let location) = self else { return }
+    if let taken = try SchemaFit.standing(schema, in: location).first {
+      throw ServerError(.refused, taken.text)
+    }
+  }
+
   /// Lists the tables and columns in the database that the schema no longer has.
   ///
   /// - Parameter isDropped: whether to drop them too, all or none.

@@ -183,7 +183,7 @@ struct Console: Sendable {
       return .answer(.json(status: 202, doctor.json.bytes))
     case ["schema"]:
       try api.requireJSON(request)
-      return long { try Self.difference(from: api.database.schema, to: request.body) }
+      return long { try Self.difference(of: api.database, to: request.body) }
     default: break
     }
     guard case .act(let name) = right else {

@@ -71,12 +71,12 @@ extension Console {
   }
 
   /// The content of `POST schema`: what `holdfast schema diff` prints.
-  static func difference(from old: SyncSchema, to body: [UInt8]) throws -> JSONValue {
+  static func difference(of database: any ServerDatabase, to body: [UInt8]) throws -> JSONValue {
     let schema: SyncSchema
     do { schema = try SyncSchema(json: body) } catch {
       throw Problem(.invalidRequest, "This is no schema: \(error)")
     }
-    let report = SchemaReport(from: old, to: schema)
+    let report = try database.report(of: schema)
     return ["verdict": .string("\(report.verdict)"), "text": .string(report.text)]
   }
 }

@@ -26,14 +26,16 @@ extension Server {
     }
     if let folder = configuration.snapshotFolder { try SnapshotCache.check(folder) }
     if case .directory(let path) = configuration.database { try ServedFile.check(DataDirectory(path: path)) }
-    let known: SyncSchema
-    do { known = try configuration.database.storedSchema() } catch let error as ServerError
+    do { _ = try configuration.database.storedSchema() } catch let error as ServerError
       where error.code == .schemaMissing && configuration.schema != nil && !configuration.mustExist
     {
+      if let schema = configuration.schema { try configuration.database.requireFree(for: schema) }
       return lines + ["There is no database yet: the start creates it."]
+    } catch let error as ServerError where error.code == .schemaCannotChange && configuration.schema != nil {
+      // A team changes its table first, and then the schema: the report says whether they fit.
     }
     guard let schema = configuration.schema else { return lines + ["The database is good."] }
-    let report = SchemaReport(from: known, to: schema)
+    let report = try configuration.database.report(of: schema)
     switch report.verdict {
     case .none: lines.append("The database is good, and has this schema.")
     case .safe: lines.append("The database is good. The start changes its schema:\n\(report.text)")

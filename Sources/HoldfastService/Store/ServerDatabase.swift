@@ -54,11 +54,19 @@ package protocol ServerDatabase: Sendable {
   /// Lends a read-only connection to `body` for the operators' console.
   func readConsole<Result>(_ body: (any ConsoleReader) throws -> Result) throws -> Result
 
+  /// The effects of a start with another schema.
+  func report(of schema: SyncSchema) throws -> SchemaReport
+
   /// A connection for operators.
   func administration() throws -> any StoreAdministration
 }
 
 extension ServerDatabase {
+  /// A database without tables of others takes what the schemas allow.
+  package func report(of schema: SyncSchema) throws -> SchemaReport {
+    SchemaReport(from: self.schema, to: schema)
+  }
+
   /// A database that can't tell whether somebody has written is always asked.
   package func recall<Result>(_ body: (any StoreMemory) throws -> Result?) throws -> Result? { nil }
 
