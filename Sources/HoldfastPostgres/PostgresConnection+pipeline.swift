@@ -57,7 +57,7 @@ extension PostgresConnection {
       let left = PQflush(connection)
       if left == 0 { return }
       guard left > 0 else { throw PostgresError(nil, of: connection, while: .running, statement: nil) }
-      let ready = Readiness.wait(for: [.readable, .writable], of: PQsocket(connection), until: nil)
+      let ready = try waitForServer([.readable, .writable])
       if ready.contains(.readable) { try consumeInput() }
     }
   }
@@ -70,9 +70,9 @@ extension PostgresConnection {
   }
 
   /// Waits for the next result; nil at the end of a statement's results.
-  private func nextResult() throws(PostgresError) -> OpaquePointer? {
+  func nextResult() throws(PostgresError) -> OpaquePointer? {
     while PQisBusy(connection) == 1 {
-      _ = Readiness.wait(for: .readable, of: PQsocket(connection), until: nil)
+      _ = try waitForServer(.readable)
       try consumeInput()
     }
     return PQgetResult(connection)

@@ -11,12 +11,10 @@ extension PostgresConnection {
     try faults.check()
     options.onStatement?(sql)
     let start = slow.start
-    let result = PQexec(connection, sql)
-    defer {
-      PQclear(result)
-      // The text may have values, as of SET.
-      slow.add(String(sql.prefix { $0.isLetter }), since: start, on: self)
-    }
+    // The text may have values, as of SET.
+    defer { slow.add(String(sql.prefix { $0.isLetter }), since: start, on: self) }
+    let result = try exchange { PQsendQuery($0, sql) }
+    defer { PQclear(result) }
     _ = try check(result, while: .running, sql, statementIsPublic: false)
   }
 
@@ -49,16 +47,18 @@ extension PostgresConnection {
   ) throws(PostgresError) -> PostgresRows {
     try faults.check()
     try parameters.check(for: statement.sql)
-    let connection = connection
     options.onStatement?(statement.sql)
     let start = slow.start
     if isPrepared { try prepareIfNeeded(statement, parameters) }
     defer { slow.add([.run(statement, types: parameters.types)], since: start, on: self) }
-    let result = parameters.withPointers { list in
-      isPrepared
-        ? PQexecPrepared(connection, statement.name, list.count, list.values, list.lengths, list.formats, 1)
-        : PQexecParams(
-          connection, statement.sql, list.count, list.types, list.values, list.lengths, list.formats, 1)
+    let result = try exchange { connection in
+      parameters.withPointers { list in
+        isPrepared
+          ? PQsendQueryPrepared(
+            connection, statement.name, list.count, list.values, list.lengths, list.formats, 1)
+          : PQsendQueryParams(
+            connection, statement.sql, list.count, list.types, list.values, list.lengths, list.formats, 1)
+      }
     }
     do throws(PostgresError) {
       return PostgresRows(try check(result, while: .running, statement.sql), faults)
@@ -88,11 +88,36 @@ extension PostgresConnection {
   ) throws(PostgresError) {
     try dropStaleStatements()
     if prepared.contains(statement, parameters.types) { return }
-    let result = PQprepare(
-      connection, statement.name, statement.sql, Int32(clamping: parameters.count), parameters.types)
+    let result = try exchange {
+      PQsendPrepare($0, statement.name, statement.sql, Int32(clamping: parameters.count), parameters.types)
+    }
     defer { PQclear(result) }
     _ = try check(result, while: .preparing, statement.sql)
     prepared.insert(statement, parameters.types)
+  }
+
+  /// Sends a statement, and waits for its last result, as `PQexec` does, but no longer than the server may be silent. Nil if nothing could be
+  /// sent.
+  private func exchange(_ send: (OpaquePointer) -> Int32) throws(PostgresError) -> OpaquePointer? {
+    guard PQsetnonblocking(connection, 1) == 0 else { return nil }
+    defer { if isUsable { PQsetnonblocking(connection, 0) } }
+    guard send(connection) == 1 else { return nil }
+    try flush()
+    var last: OpaquePointer?
+    do throws(PostgresError) {
+      while let result = try nextResult() {
+        PQclear(last)
+        last = result
+        // A copy has no end until it is run.
+        if [PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH].contains(PQresultStatus(result)) { break }
+      }
+    } catch {
+      // A fatal error of the server says more than the end of the connection that follows it.
+      if PQresultStatus(last) == PGRES_FATAL_ERROR { return last }
+      PQclear(last)
+      throw error
+    }
+    return last
   }
 
   /// Returns a result that is no error. The caller frees it in any case.

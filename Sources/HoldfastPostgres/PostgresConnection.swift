@@ -1,6 +1,12 @@
 internal import CPostgres
 import HoldfastConcurrency
 
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
 /// A connection to a PostgreSQL server, version 13 or later.
 ///
 /// Calls block the thread until the server has answered. Use it from one thread at a time: it is not `Sendable`, so an actor, a pool or a
@@ -24,6 +30,9 @@ public final class PostgresConnection {
   /// Its statements that took too long.
   let slow: SlowQueries
 
+  /// How long the server may be silent; nil for no limit.
+  private let silenceLimit: Milliseconds?
+
   /// Opens a connection.
   ///
   /// - Parameters:
@@ -37,6 +46,7 @@ public final class PostgresConnection {
     handle = opened
     canceller = PostgresCanceller(opened)
     self.options = options
+    silenceLimit = options.silenceLimit.map { Milliseconds($0) }
     slow = SlowQueries(options)
     // Otherwise libpq prints notices to standard error.
     PQsetNoticeProcessor(opened, { _, _ in }, nil)
@@ -110,6 +120,21 @@ public final class PostgresConnection {
 }
 
 extension PostgresConnection {
+  /// Waits for the server, which owes an answer, until its socket is ready.
+  ///
+  /// - Throws: `.connectionLost` if the server is silent for longer than the options permit. The connection is then abandoned.
+  func waitForServer(_ asked: Readiness) throws(PostgresError) -> Readiness {
+    let socket = PQsocket(connection)
+    let deadline = silenceLimit.map { MonotonicTime.exact + $0 }
+    let ready = Readiness.wait(for: asked, of: socket, until: deadline)
+    if !ready.isEmpty { return ready }
+    // Closing a connection sends the server a message, which would wait for room that there may never be.
+    shutdown(socket, Int32(SHUT_RDWR))
+    abandon()
+    throw PostgresError(
+      .connectionLost, "The server has sent nothing for \(options.silenceLimit ?? .zero).", while: .running)
+  }
+
   /// Subscribes to a channel until the connection ends.
   ///
   /// - Parameter channel: its name, case-sensitive; at most 63 bytes.

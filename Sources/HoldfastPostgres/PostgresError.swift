@@ -49,6 +49,9 @@ public struct PostgresError: Error, Sendable, Hashable {
   public let constraint: String?
   /// Whether the connection is unusable. It is then unknown whether the statement took effect.
   public let isConnectionLost: Bool
+  /// Whether the server interrupted the statement itself: somebody cancelled it, or it ran longer than `statement_timeout`. A function that
+  /// raises the code `.queryCanceled` is no interruption.
+  public let isInterruption: Bool
 
   /// Whether `message` refers only to hosts, roles or the call.
   private let messageIsPublic: Bool
@@ -68,6 +71,7 @@ public struct PostgresError: Error, Sendable, Hashable {
     (severity, detail, context, schema) = (nil, nil, nil, nil)
     (table, column, constraint) = (nil, nil, nil)
     isConnectionLost = code == .connectionLost
+    isInterruption = false
     messageIsPublic = true
     statementIsPublic = true
   }
@@ -96,7 +100,9 @@ public struct PostgresError: Error, Sendable, Hashable {
     table = field(holdfast_pg_table)
     column = field(holdfast_pg_column)
     constraint = field(holdfast_pg_constraint)
-    isConnectionLost = isBroken || code.isConnection || code.endsConnection
+    // The server closes the connection after a fatal error, which may be read before its end.
+    isConnectionLost = isBroken || code.isConnection || severity == "FATAL" || severity == "PANIC"
+    isInterruption = code == .queryCanceled && field(holdfast_pg_function) == "ProcessInterrupts"
     messageIsPublic = state == nil
     self.statementIsPublic = statementIsPublic
   }
@@ -107,14 +113,6 @@ public struct PostgresError: Error, Sendable, Hashable {
     var bytes = UnsafeBufferPointer(start: text, count: String(cString: text).utf8.count)[...]
     while bytes.last == 10 { bytes.removeLast() }
     return String(decoding: bytes.lazy.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
-}
-
-extension PostgresError.Code {
-  /// Whether the server closes the connection after this error.
-  fileprivate var endsConnection: Bool {
-    self == .adminShutdown || self == .crashShutdown || self == .cannotConnectNow || rawValue == "57P04"
-      || rawValue == "57P05"
   }
 }
 

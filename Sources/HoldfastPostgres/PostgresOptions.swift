@@ -18,6 +18,10 @@ public struct PostgresOptions: Sendable {
   /// The time after which unacknowledged bytes make the connection count as lost, in milliseconds.
   public var unacknowledgedTimeout: Duration = .seconds(20)
 
+  /// How long the server may send nothing while it owes an answer, other than to a COPY; nil, the default, sets no limit. The connection
+  /// then counts as lost. TCP does not notice a server that is stopped or that hangs, because its system still acknowledges what is sent.
+  public var silenceLimit: Duration?
+
   /// Receives the text of each statement before it is sent, on the sending thread; default nil.
   public var onStatement: (@Sendable (String) -> Void)?
 

@@ -115,4 +115,34 @@ struct ErrorTests {
     connection.close()
     #expect(!canceller.cancel())
   }
+
+  @Test(
+    "a server that is silent for too long while it owes an answer counts as lost, in a pipeline too",
+    arguments: [false, true])
+  func silence(isPipeline: Bool) throws {
+    var options = PostgresOptions()
+    options.silenceLimit = .milliseconds(200)
+    let connection = try PostgresConnection(fixture.url, options: options)
+    let error = #expect(throws: PostgresError.self) {
+      if isPipeline {
+        try connection.pipeline { $0.send("SELECT pg_sleep(60)") }
+      } else {
+        try connection.run("SELECT pg_sleep(60)")
+      }
+    }
+    #expect(error?.code == .connectionLost && error?.isConnectionLost == true)
+    #expect(!connection.isUsable)
+  }
+
+  @Test("an error with which the server ends the connection says that it is lost, whatever its SQLSTATE")
+  func fatal() throws {
+    try connection.execute("SET idle_in_transaction_session_timeout = 1")
+    try connection.execute("BEGIN")
+    let watcher = try PostgresConnection(fixture.url)
+    let isThere: PostgresStatement = "SELECT 1 FROM pg_stat_activity WHERE pid = $1"
+    let process = connection.serverProcess
+    while try !watcher.query(isThere, PostgresParameters(process)).isEmpty {}
+    let error = #expect(throws: PostgresError.self) { try connection.run("SELECT 1") }
+    #expect(error?.code.rawValue == "25P03" && error?.isConnectionLost == true)
+  }
 }
