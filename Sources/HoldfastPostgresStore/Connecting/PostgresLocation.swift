@@ -17,6 +17,9 @@ public struct PostgresLocation: Sendable {
   /// The time limit of a reading statement. The default is 10 seconds. A pooler must set its own limit.
   public var readTimeLimit = Duration.seconds(10)
 
+  /// How long the database may be silent while it owes an answer to a write, or to the test of the connection that listens.
+  package var silenceLimit = Duration.seconds(30)
+
   /// Creates a location.
   public init(_ url: String, direct: String? = nil) {
     self.url = url
@@ -27,8 +30,10 @@ public struct PostgresLocation: Sendable {
   package enum Purpose: String {
     /// The fast lane.
     case writes
-    /// The slow lane, and operators' commands.
+    /// The slow lane.
     case waits
+    /// Operators' commands.
+    case administers
     case reads
     case listens
     /// Holding the lock of a retention pass.
@@ -37,13 +42,18 @@ public struct PostgresLocation: Sendable {
     case opens
   }
 
-  /// The options of connections that serve requests.
+  /// The options of connections that serve requests. Those for work that rightly takes long have no limit of silence.
   package func options(_ purpose: Purpose) -> PostgresOptions {
     var options = PostgresOptions()
     options.preparesStatements = direct == nil
     options.onStatement = onStatement
     options.slow = slow
     options.applicationName = "holdfast \(purpose)"
+    switch purpose {
+    case .writes, .waits, .listens: options.silenceLimit = silenceLimit
+    case .reads: options.silenceLimit = readTimeLimit + silenceLimit
+    case .administers, .purges, .opens: options.silenceLimit = nil
+    }
     return options
   }
 
@@ -59,6 +69,12 @@ public struct PostgresLocation: Sendable {
   /// its text.
   private static let wholeNumbers = "SET extra_float_digits = 1"
 
+  /// Switches off the time limits that the role or the database may have, and of which earlier servers do not know all.
+  private static let noTimeLimits = """
+    SELECT set_config(name, '0', false) FROM pg_settings WHERE name IN
+      ('statement_timeout', 'idle_in_transaction_session_timeout', 'idle_session_timeout', 'transaction_timeout')
+    """
+
   /// Configures the planner for prepared statements: each is planned once, perhaps for empty tables, and all of them look rows up by key.
   /// Rows that row-level security hides are an error: a hidden record is not a deleted one.
   ///
@@ -68,7 +84,8 @@ public struct PostgresLocation: Sendable {
     try connection.execute(
       """
       SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
-      SET enable_mergejoin = off; SET jit = off; SET row_security = off; \(Self.wholeNumbers); \(Self.leaveOwnSchema)
+      SET enable_mergejoin = off; SET jit = off; SET row_security = off; \(Self.wholeNumbers); \(Self.leaveOwnSchema);
+      \(Self.noTimeLimits)
       """)
   }
 

@@ -81,9 +81,9 @@ package struct PostgresDatabase: ServerDatabase {
     }
   }
 
-  package func store() throws -> any StoreWriter { store(.fast) }
+  package func store() throws -> any StoreWriter { store(.fast, .writes) }
 
-  package func slowStore() throws -> (any StoreWriter)? { store(.slow) }
+  package func slowStore() throws -> (any StoreWriter)? { store(.slow, .waits) }
 
   package func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
     if let shared = SharedReader.current, shared.reader.connection.isUsable { return try shared.read(body) }
@@ -139,12 +139,12 @@ package struct PostgresDatabase: ServerDatabase {
   }
 
   package func administration() throws -> any StoreAdministration {
-    let store = store(.slow)
+    let store = store(.slow, .administers)
     return PostgresAdministration(store, schema, layout)
   }
 
-  private func store(_ lane: PostgresStore.Lane) -> PostgresStore {
-    let options = location.options(lane == .fast ? .writes : .waits)
+  private func store(_ lane: PostgresStore.Lane, _ purpose: PostgresLocation.Purpose) -> PostgresStore {
+    let options = location.options(purpose)
     return PostgresStore(
       schema, known, layout: layout, lane: lane, node: node,
       confirmed: { [watch] in watch.confirmed($0, in: $1) },

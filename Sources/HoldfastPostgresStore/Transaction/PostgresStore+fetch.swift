@@ -63,7 +63,8 @@ extension PostgresStore {
     var requests: PostgresRequests.Asked?
     let answers = try connection.pipeline { pipe in
       pipe.send(PostgresStatements.begin)
-      configured = pipe.send(PostgresStatements.configure)
+      configured = pipe.send(
+        PostgresStatements.configure, PostgresParameters("\(Int64(patience / .milliseconds(1)))ms"))
       pipe.send(PostgresEpoch.share)
       history = pipe.send(PostgresEpoch.find)
       if !joined.devices.isEmpty {

@@ -8,7 +8,7 @@ package final class PostgresStore: StoreWriter {
   package enum Lane: Sendable {
     /// The fast lane: skips locked rows, and leaves blocked commands to the slow lane.
     case fast
-    /// The slow lane: waits for locks, half a second at a time.
+    /// The slow lane: waits for locks.
     case slow
   }
 
@@ -30,6 +30,7 @@ package final class PostgresStore: StoreWriter {
   package var accounts: any AccountTable { accountTable }
   package let isAlone = false
   package internal(set) var isVerbatim = false
+  package var patience = Duration.milliseconds(500)
   package private(set) var history: History
   private let known: KnownHistory
   package var prover: Prover { known.prover }
@@ -40,6 +41,8 @@ package final class PostgresStore: StoreWriter {
   private let open: () throws(PostgresError) -> PostgresConnection
   private let openDirectly: () throws(PostgresError) -> PostgresConnection
   private var opened: PostgresConnection?
+  /// Whether a transaction has begun on the connection, and has not ended.
+  private var isInTransaction = false
 
   private static let savepoint: PostgresStatement = "SAVEPOINT change_set"
   private static let release: PostgresStatement = "RELEASE SAVEPOINT change_set"
@@ -73,10 +76,11 @@ package final class PostgresStore: StoreWriter {
     statements = PostgresStatements(schema, layout, lane)
   }
 
-  /// The connection. Opens one if there is none.
+  /// The connection. Opens one if there is none. One that is lost in a transaction stays, and fails, until the transaction is rolled back: on
+  /// another one the rest of the transaction would be one of its own.
   package var connection: PostgresConnection {
     get throws(PostgresError) {
-      if let opened, opened.isUsable { return opened }
+      if let opened, opened.isUsable || isInTransaction { return opened }
       let connection = try open()
       opened = connection
       return connection
@@ -89,12 +93,18 @@ package final class PostgresStore: StoreWriter {
 
   package func begin(_ footprints: [Footprint]) throws -> Fetched {
     accountTable.begin()
-    do throws(PostgresError) { return try fetch(footprints) } catch {
+    do throws(PostgresError) { return try start(footprints) } catch {
       // The database may have restarted since the last use. Nothing was written yet, so one retry is safe.
       guard error.isConnectionLost, opened != nil else { throw error }
       rollBack()
-      return try fetch(footprints)
+      return try start(footprints)
     }
+  }
+
+  private func start(_ footprints: [Footprint]) throws(PostgresError) -> Fetched {
+    let fetched = try fetch(footprints)
+    isInTransaction = true
+    return fetched
   }
 
   /// Records the history that the transaction has read.
@@ -119,10 +129,12 @@ package final class PostgresStore: StoreWriter {
 
   package func commit(_ delta: Delta, announcing changes: ZoneChanges) throws {
     try write(delta, andCommit: changes)
+    isInTransaction = false
     confirmed(transaction, history.epoch)
   }
 
   package func rollBack() {
+    isInTransaction = false
     guard let opened else { return }
     // Outside a transaction, ROLLBACK only clears the connection's recorded faults in row values.
     if opened.isUsable, (try? opened.execute("ROLLBACK")) != nil { return }
@@ -200,10 +212,14 @@ package final class PostgresStore: StoreWriter {
   package func meaning(of error: any Error) -> StoreFailure {
     guard let error = error as? PostgresError else { return .other }
     if error.code == .diskFull { return .full }
-    if error.isTransient { return .transient }
+    if error.code == .lockNotAvailable { return .blocked }
+    // A cancelled statement says nothing about what it was to write. Nor does an internal error, such as of a row of the catalog that another
+    // session changes at the same moment; inside a function, the team may raise it.
+    let isInternal = error.code == .internalError && error.severity != nil && error.context == nil
+    if error.isTransient || error.isInterruption || isInternal { return .transient }
     // A revoked privilege, or row-level security. Inside a function, the team may intend the refusal.
     if error.code == .insufficientPrivilege, error.context == nil { return .denied }
-    // A statement that is canceled again when its command runs alone takes too long by itself.
+    // A function that raises the code of a cancelled statement does so again.
     if error.isUnavailability, error.code != .queryCanceled {
       // Inside a function, the failure may concern only one command.
       return error.context == nil ? .unavailable : .transient
@@ -220,6 +236,7 @@ package final class PostgresStore: StoreWriter {
   }
 
   package func close() throws {
+    isInTransaction = false
     opened?.close()
     opened = nil
   }

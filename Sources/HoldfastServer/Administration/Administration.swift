@@ -170,7 +170,7 @@ extension Administration {
     let service = Service(
       store, schema, .slow, rules: Rules(),
       clock: try ServiceClock(of: store, environment), environment: environment, log: { _ in })
-    guard case .success(.time(let step))? = service.apply([.keepTime(isTrusted: trustsClock)])[0] else {
+    guard case .success(.time(let step)) = service.applyInTurns(.keepTime(isTrusted: trustsClock)) else {
       throw ServerError(.unreachable, "The time could not be written. Run it again.")
     }
     if let warning = step.warning { warn(warning) }
@@ -180,7 +180,7 @@ extension Administration {
         try database.read { try $0.found(kind, after: place, terms, in: schema) }
       },
       purge: { item in
-        guard case .success(.purged(let purged))? = service.apply([.purge(item, terms)])[0] else {
+        guard case .success(.purged(let purged)) = service.applyInTurns(.purge(item, terms)) else {
           return nil
         }
         return purged

@@ -81,7 +81,7 @@ enum ConsoleAction: Equatable {
     } catch {
       switch administration.operators.store.meaning(of: error) {
       case .full: throw Problem(.storageFull, retryAfter: 30)
-      case .unavailable, .transient, .denied:
+      case .unavailable, .transient, .blocked, .denied:
         throw Problem(
           .busy, "Another writer was in the way, and nothing was changed. Try again.", retryAfter: 1)
       case .rule, .other: throw error

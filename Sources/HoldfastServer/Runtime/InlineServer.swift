@@ -132,7 +132,7 @@ public final class InlineServer {
       let done = waiting.prefix(outcomes.count)
       waiting = waiting.dropFirst(outcomes.count)
       for ((place, command), outcome) in zip(done, outcomes) {
-        let result = (outcome ?? slow?.apply([command])[0]) ?? .failure(Problem(.busy, retryAfter: 1))
+        let result = (outcome ?? slow?.applyInTurns(command)) ?? .failure(Problem(.busy, retryAfter: 1))
         if case .success(.unfinished(let progress)) = result {
           waiting.append((place, command.goingOn(from: progress)))
         } else {

@@ -31,8 +31,6 @@ final class RequestDispatcher: Sendable {
   /// @unchecked Sendable: a service is used only by its own thread of one worker, and by `stop` after that thread has ended.
   private struct ThreadsOwn: @unchecked Sendable { let service: Service }
 
-  /// The number of commands in the slow lane that may wait for a lock at the same time.
-  private static let slowThreads = 4
   /// The number of long reads at the same time, at most one per client, if HTTP threads do the short ones.
   static let longReads = 2
   /// The size in bytes from which parsing a request's body counts as a long read.
@@ -54,8 +52,8 @@ final class RequestDispatcher: Sendable {
   private let proxies: TrustedProxies
   private let services: [ThreadsOwn]
   let writer: Worker<Write>
-  /// The slow lane: applies deferred writes. Nil if the database has no other writers.
-  let waiting: Worker<Write>?
+  /// Nil if the database has no other writers.
+  let waiting: SlowLane?
   let passwords: Worker<Work>
   /// Hashes the passwords of new accounts.
   let signUps: Worker<Work>
@@ -116,18 +114,15 @@ final class RequestDispatcher: Sendable {
       ThreadsOwn(service: Self.service(store, lane, database.schema, clock, configuration, failed))
     }
     let fast = service(store, .fast)
-    let slow = try (0..<Self.slowThreads).compactMap { _ in
+    let slow = try (0..<SlowLane.threads).compactMap { _ in
       try database.slowStore().map { service($0, .slow) }
     }
     services = [fast] + slow
     let waiting =
       try slow.isEmpty
       ? nil
-      : Worker<Write>(limit: configuration.writeQueueLimit, batch: 1, threads: slow.count) {
-        writes, thread in
-        Self.perform(writes, on: slow[thread].service, metrics, isSlow: true, announce, nil) {
-          $0.finish(.failure(Self.busy))
-        }
+      : SlowLane(limit: configuration.writeQueueLimit) { write, thread, turn, putOff in
+        _ = Self.perform([write], on: slow[thread].service, turn, metrics, announce, nil, putOff: putOff)
       }
     threadTime = database.readerCount == nil ? HTTPThreadTime() : nil
     let readers = database.readerCount.map { max($0 / 2, 1) } ?? Self.longReads
@@ -135,8 +130,8 @@ final class RequestDispatcher: Sendable {
     lookUps = try Self.lookUps(database, configuration)
     let lookUps = lookUps
     writer = try Worker(limit: configuration.writeQueueLimit, batch: .max) { writes, _ in
-      Self.perform(writes, on: fast.service, metrics, isSlow: false, announce, lookUps) { write in
-        if waiting?.enqueue(write, of: write.client) != true { write.finish(.failure(Self.busy)) }
+      Self.perform(writes, on: fast.service, nil, metrics, announce, lookUps) { write in
+        if waiting?.enqueue(write) != true { write.finish(.failure(Self.busy)) }
       }
     }
     self.waiting = waiting
@@ -200,23 +195,24 @@ final class RequestDispatcher: Sendable {
     }
   }
 
-  private static let busy = Problem(.busy, retryAfter: 1)
+  static let busy = Problem(.busy, retryAfter: 1)
 
   /// Applies a batch of writes.
   ///
   /// - Parameters:
+  ///   - turn: the turn in the slow lane; nil in the fast lane.
   ///   - lookUps: where the devices of the batch are looked up for their answers.
-  ///   - putOff: receives the writes that the fast lane defers, because of a lock or serialization conflict.
+  ///   - putOff: receives the writes that the lane defers, because of a lock or serialization conflict.
   /// - Returns: the number of writes at the end that were not applied for lack of time.
   private static func perform(
-    _ writes: [Write], on service: Service, _ metrics: Metrics?, isSlow: Bool,
+    _ writes: [Write], on service: Service, _ turn: Service.Turn?, _ metrics: Metrics?,
     _ announce: (ZoneChanges, ArraySlice<Write>) -> Void, _ lookUps: Worker<Looking>?, putOff: (Write) -> Void
   ) -> Int {
     let start = ContinuousClock.now
-    let results = service.apply(writes.map(\.command))
+    let results = service.apply(writes.map(\.command), turn ?? Service.Turn())
     metrics?.committed(
       service.takeTally(), commands: results.count, seconds: start.duration(to: .now).inSeconds,
-      isSlow: isSlow)
+      isSlow: turn != nil)
     announce(service.takeChanges(), writes.prefix(results.count))
     func finish() {
       for (write, result) in zip(writes, results) {

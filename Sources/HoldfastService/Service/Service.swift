@@ -13,11 +13,30 @@ package final class Service {
   package enum Lane {
     /// The fast lane: such a command is deferred.
     case fast
-    /// The slow lane: such a command is retried many times, and then answered with `busy`.
+    /// The slow lane: such a command waits for its turn, and in the last one is answered with `busy`.
     case slow
-
-    fileprivate var attempts: Int { self == .fast ? 2 : 20 }
   }
+
+  /// One attempt of the slow lane to apply a command that other transactions block.
+  package struct Turn: Sendable {
+    /// How long each statement waits for a lock. It gives way before PostgreSQL's `deadlock_timeout`.
+    package var patience = Duration.milliseconds(500)
+    /// Whether a command that is still blocked is answered, and not deferred again.
+    package var isLast = true
+
+    package init(patience: Duration = .milliseconds(500), isLast: Bool = true) {
+      (self.patience, self.isLast) = (patience, isLast)
+    }
+  }
+
+  /// How long the fast lane waits for a lock: all of a node's writes wait with it. Other nodes hold their locks for less.
+  private static let fastPatience = Duration.milliseconds(20)
+  /// How long the commands of a batch that failed wait when each runs alone. There may be many that are blocked.
+  private static let alonePatience = Duration.milliseconds(5)
+  /// How often a failure that may pass at once is retried.
+  private static let attempts = 2
+  /// The number of turns of a command that nothing else waits behind.
+  private static let turns = 20
 
   package let work: UnitOfWork
   private let restText: RestText
@@ -40,11 +59,30 @@ package final class Service {
 
   /// Applies commands in one transaction. It is durable when this returns.
   ///
-  /// - Returns: the outcome of each command, or the problem that refused only this command. Nil for a command that the fast lane defers. If the disk is
+  /// - Parameter turn: what the slow lane does about locks.
+  /// - Returns: the outcome of each command, or the problem that refused only this command. Nil for a command that the lane defers. If the disk is
   ///   full or fails, all commands get that problem, and nothing was written. If the transaction uses up its time budget, the result is
   ///   shorter: the last commands were not processed. It is never empty.
-  package func apply(_ commands: [ServiceCommand]) -> [Result<Outcome, Problem>?] {
+  package func apply(_ commands: [ServiceCommand], _ turn: Turn = Turn()) -> [Result<Outcome, Problem>?] {
+    apply(commands, turn, patience: lane == .fast ? Self.fastPatience : turn.patience)
+  }
+
+  /// Applies one command in the slow lane, in several turns if it is blocked.
+  package func applyInTurns(_ command: ServiceCommand) -> Result<Outcome, Problem> {
+    for turn in 1...Self.turns {
+      if let result = apply([command], Turn(isLast: turn == Self.turns))[0] { return result }
+    }
+    return .failure(Problem(.busy, retryAfter: 1))
+  }
+
+  private func apply(
+    _ commands: [ServiceCommand], _ turn: Turn, patience: Duration
+  ) -> [Result<Outcome, Problem>?] {
     var (attempt, isCareful, epochs) = (1, false, 0)
+    let alone = { [self] in
+      commands.flatMap { apply([$0], turn, patience: min(patience, Self.alonePatience)) }
+    }
+    work.store.patience = patience
     work.condemn(nil)
     while true {
       do { return try self.attempt(commands, isCareful: isCareful) } catch let proof as HistoryWentBack {
@@ -61,7 +99,7 @@ package final class Service {
         } catch { return fail(commands, Problem(.busy, retryAfter: 5), error) }
       } catch let end as EndedTransaction {
         work.store.rollBack()
-        if commands.count > 1 { return commands.flatMap { apply([$0]) } }
+        if commands.count > 1 { return alone() }
         work.condemn(end)
       } catch {
         work.store.rollBack()
@@ -69,15 +107,15 @@ package final class Service {
         case .full: return fail(commands, Problem(.storageFull, retryAfter: 30), error)
         case .unavailable: return fail(commands, Problem(.busy, retryAfter: 5), error)
         case .denied:
-          if commands.count > 1 { return commands.flatMap { apply([$0]) } }
+          if commands.count > 1 { return alone() }
           return fail(commands, Problem(.busy, retryAfter: 60), error)
-        case .transient where attempt < lane.attempts: attempt += 1
-        case .transient:
-          if commands.count > 1 { return commands.flatMap { apply([$0]) } }
-          return lane == .fast ? [nil] : fail(commands, Problem(.busy, retryAfter: 1), error)
+        case .transient where attempt < Self.attempts: attempt += 1
+        case .transient, .blocked:
+          if commands.count > 1 { return alone() }
+          return lane == .fast || !turn.isLast ? [nil] : fail(commands, Problem(.busy, retryAfter: 1), error)
         case .rule, .other:
           // One command is at fault. Run alone, it affects no other command.
-          if commands.count > 1 { return commands.flatMap { apply([$0]) } }
+          if commands.count > 1 { return alone() }
           // Nothing was written yet, so no rule is violated: a read failed, for example at its time limit.
           if case .rule = work.store.meaning(of: error), !work.hasBegun {
             return fail(commands, Problem(.busy, retryAfter: 5), error)

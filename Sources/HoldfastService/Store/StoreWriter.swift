@@ -51,6 +51,9 @@ package protocol StoreWriter: AnyObject {
 
   // MARK: The transaction
 
+  /// How long each statement of the next transactions waits for a lock of another transaction, where there are others.
+  var patience: Duration { get set }
+
   /// Begins a transaction. Fetches and locks the footprints of its commands where that is faster than reading on demand.
   func begin(_ footprints: [Footprint]) throws -> Fetched
 
@@ -119,8 +122,10 @@ package enum StoreFailure {
   case unavailable
   /// The database refuses this operation until an operator changes its settings or permissions.
   case denied
-  /// Serialization failure or lock conflict. Retry immediately.
+  /// Serialization failure, or an interruption. Retry immediately.
   case transient
+  /// Another transaction has held a lock for longer than the store's patience. Retry later.
+  case blocked
   /// The written data violates a rule, and would do so again: a unique constraint, a reference, or a check or trigger of the team. The
   /// value is the database's error code, with the names of what it is about.
   case rule(String)
