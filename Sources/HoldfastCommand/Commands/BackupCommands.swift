@@ -130,7 +130,7 @@ enum RestoreCommand: Subcommand {
       for finding in summary.findings { print("As in the database that was backed up: \(finding)") }
       if !summary.findings.isEmpty { print("`holdfast doctor` says what to do.") }
     case ("begin-epoch", 0):
-      try Restore(options.location).beginEpoch()
+      try Restore(options.location).beginEpoch(report: { print($0) }, pause: pause)
       note { try Administration(options.location).noteRestore(nil) }
       print("A new epoch has begun.")
     case ("report", 0):

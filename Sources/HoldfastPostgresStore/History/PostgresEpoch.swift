@@ -37,21 +37,30 @@ package enum PostgresEpoch {
     return Prover(key: rows.bytes(0, 0))
   }
 
-  /// Begins an epoch, in the connection's transaction or in its own. Notifies nodes and devices.
+  /// How long it waits for a lock. Meanwhile no node writes.
+  static let patience = "1s"
+
+  /// Begins an epoch, in the connection's transaction, which must have a lock timeout, or in its own. Notifies nodes and devices.
   ///
   /// - Parameter current: see `StoreWriter.beginEpoch`.
   /// - Returns: the new history; nil if nothing was done.
+  /// - Throws: `EpochBlocked` in its own transaction, if another transaction holds a lock for longer than the patience.
   package static func begin(
     _ epoch: NewEpoch, after current: String? = nil, on connection: PostgresConnection
   ) throws -> History? {
     let isOwn = connection.transactionStatus == .idle
-    if isOwn { try connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED") }
+    if isOwn {
+      try connection.execute(
+        "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '\(patience)'")
+    }
     do {
       let history = try write(epoch, current, connection)
       if isOwn { try connection.execute("COMMIT") }
       return history
     } catch {
-      if isOwn { try? connection.execute("ROLLBACK") }
+      guard isOwn else { throw error }
+      try? connection.execute("ROLLBACK")
+      if (error as? PostgresError)?.code == .lockNotAvailable { throw EpochBlocked(on: connection) }
       throw error
     }
   }

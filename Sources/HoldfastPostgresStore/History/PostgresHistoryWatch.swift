@@ -1,3 +1,4 @@
+import HoldfastConcurrency
 import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
@@ -20,10 +21,20 @@ final class PostgresHistoryWatch: Sendable {
     DO $$ BEGIN RAISE EXCEPTION 'the database is a standby' USING ERRCODE = 'cannot_connect_now'; END $$
     """
 
+  /// An attempt to begin an epoch that a lock of another transaction has ended.
+  private struct Blocked {
+    let error: PostgresError
+    /// Until when no other attempt blocks the writes of all nodes.
+    let rest: MonotonicTime
+  }
+
+  private static let rest = Duration.seconds(1)
+
   private let location: PostgresLocation
   private let service: DatabaseService?
   /// The last transaction that the database confirmed to this server.
   private let last = Locked<Confirmed?>(nil)
+  private let blocked = Locked<Blocked?>(nil)
 
   /// - Parameter service: how the server opens the database; nil for other tools, which compare nothing.
   init(_ location: PostgresLocation, _ service: DatabaseService?) {
@@ -39,29 +50,42 @@ final class PostgresHistoryWatch: Sendable {
   /// Begins a new epoch if the database is not the one that was served, or has lost confirmed transactions.
   ///
   /// - Parameter connection: a new connection.
-  /// - Throws: the database's error; `cannotConnectNow` for a standby.
+  /// - Throws: the database's error; `cannotConnectNow` for a standby; `lockNotAvailable` if another transaction is in the way.
   func check(_ connection: PostgresConnection) throws(PostgresError) {
     guard let service else { return }
     do {
       guard try difference(connection) != nil else { return }
+      if let blocked = blocked.withLock({ $0 }), .now < blocked.rest { throw blocked.error }
       let direct = try location.connectDirectly(.opens)
       defer { direct.close() }
-      try direct.execute(
-        """
-        BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(\(PostgresLock.opening.rawValue))
-        """)
-      // Another server may have begun the epoch.
-      guard let found = try difference(direct) else { return }
-      let notice = try PostgresIdentity(direct).takeUp(
-        found.text, isForkKnown: found.isForkKnown, service, on: direct)
-      try direct.execute("COMMIT")
-      service.log(notice)
+      do { try takeUp(direct, service) } catch let error as PostgresError
+        where error.code == .lockNotAvailable
+      {
+        try direct.execute("ROLLBACK")
+        service.log(EpochBlocked(on: direct).description)
+        blocked.withLock { $0 = Blocked(error: error, rest: .now + Self.rest) }
+        throw error
+      }
     } catch let error as PostgresError {
       throw error
     } catch {
       // The database has no epoch; each transaction reports that.
       service.log("The history of the database can't be compared: \(error)")
     }
+  }
+
+  private func takeUp(_ direct: PostgresConnection, _ service: DatabaseService) throws {
+    try direct.execute(
+      """
+      BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '\(PostgresEpoch.patience)';
+      SELECT pg_advisory_xact_lock(\(PostgresLock.opening.rawValue))
+      """)
+    // Another server may have begun the epoch.
+    guard let found = try difference(direct) else { return }
+    let notice = try PostgresIdentity(direct).takeUp(
+      found.text, isForkKnown: found.isForkKnown, service, on: direct)
+    try direct.execute("COMMIT")
+    service.log(notice)
   }
 
   private func difference(

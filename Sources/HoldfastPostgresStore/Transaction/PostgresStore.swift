@@ -210,6 +210,7 @@ package final class PostgresStore: StoreWriter {
   }
 
   package func meaning(of error: any Error) -> StoreFailure {
+    if error is EpochBlocked { return .blocked }
     guard let error = error as? PostgresError else { return .other }
     if error.code == .diskFull { return .full }
     if error.code == .lockNotAvailable { return .blocked }

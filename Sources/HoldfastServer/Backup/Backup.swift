@@ -115,10 +115,19 @@ public struct Restore {
     return Backup.Summary(reader.manifest, findings: findings)
   }
 
-  /// Begins a new epoch in a database that was restored by other means.
+  /// How often and after which pauses an epoch that another transaction blocks is begun again: for ten minutes, as a change of the schema.
+  private static let (attempts, pause) = (400, Duration.milliseconds(500))
+
+  /// Begins a new epoch in a database that was restored by other means. While another transaction of the database is in the way, it tries again
+  /// and again, for ten minutes.
   ///
+  /// - Parameters:
+  ///   - report: receives a sentence about who is in the way, some times a minute.
+  ///   - pause: lets time go by between two attempts, in which servers write.
   /// - Throws: `ServerError`; `SQLiteError` or `PostgresError`.
-  public func beginEpoch() throws {
+  public func beginEpoch(
+    report: (String) -> Void = { _ in }, pause: (Duration) -> Void = { _ in }
+  ) throws {
     let lock = try location.lock()
     defer { lock?.release() }
     let database = try location.open(schema: nil, lock: lock, random: environment.random)
@@ -126,7 +135,17 @@ public struct Restore {
     var isForkKnown = false
     // The history file may be as old as the restored database, so writes since the copy can't be ruled out.
     if case .wentBack(_, let isKnown) = try location.historyVerdict() { isForkKnown = isKnown }
-    _ = try database.administration().store.beginEpoch(
-      NewEpoch(environment, because: .commanded, isForkKnown: isForkKnown), after: nil)
+    let store = try database.administration().store
+    for attempt in 1...Self.attempts {
+      do {
+        _ = try store.beginEpoch(
+          NewEpoch(environment, because: .commanded, isForkKnown: isForkKnown), after: nil)
+        return
+      } catch {
+        guard case .blocked = store.meaning(of: error), attempt < Self.attempts else { throw error }
+        if attempt % 20 == 1 { report("\(error)") }
+        pause(Self.pause)
+      }
+    }
   }
 }

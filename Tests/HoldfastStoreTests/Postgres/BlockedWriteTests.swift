@@ -130,4 +130,24 @@ import Testing
     store.rollBack()
   }
 
+  @Test("a new epoch gives way to a transaction that is in its way, names it, and lets nodes write (I12)")
+  func epoch() throws {
+    let (anna, bob) = (try server.signUp("anna"), try server.signUp("bob"))
+    let list = try anna.makeList()
+    let writer = try SQLWriter(server)
+    try writer.run("BEGIN; SELECT FROM holdfast.zones WHERE zone = '\(list)' FOR UPDATE")
+    let store = try #require(server.inline).api.database.administration().store
+    let epoch = NewEpoch(server.world.environment, because: .commanded, isForkKnown: true)
+    let error = #expect(throws: EpochBlocked.self) { try store.beginEpoch(epoch, after: nil) }
+    #expect(error?.description.contains("\(writer.connection.serverProcess)") == true)
+    if let error { guard case .blocked = store.meaning(of: error) else { throw error } }
+    #expect(try bob.sync([note(bob)]).refused.isEmpty)
+    let before = try #require(server.inline).api.database.epoch
+    var reports: [String] = []
+    try Restore(server.location).beginEpoch(
+      report: { reports.append($0) }, pause: { _ in try? writer.run("COMMIT") })
+    #expect(reports.count == 1)
+    _ = try bob.sync()
+    #expect(try #require(server.inline).api.database.epoch != before)
+  }
 }
