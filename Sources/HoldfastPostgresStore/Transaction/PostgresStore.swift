@@ -52,6 +52,8 @@ package final class PostgresStore: StoreWriter {
       (SELECT coalesce(max(clock), 0) FROM holdfast.devices))
     """
   private static let check: PostgresStatement = "SET CONSTRAINTS ALL IMMEDIATE"
+  private static let addProbe: PostgresStatement = "INSERT INTO holdfast.meta (key, value) VALUES ($1, $2)"
+  private static let dropProbe: PostgresStatement = "DELETE FROM holdfast.meta WHERE key = $1"
   private static let uncheck: PostgresStatement = "SET CONSTRAINTS ALL DEFERRED"
 
   /// - Parameters:
@@ -203,10 +205,12 @@ package final class PostgresStore: StoreWriter {
   }
 
   package func probe(_ text: String) throws {
-    try connection.run(
-      """
-      INSERT INTO holdfast.meta (key, value) VALUES ('probe', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value
-      """, PostgresParameters(text))
+    // A row that no other transaction writes: a node that hangs in its probe keeps no other node waiting.
+    let key = "probe \(transaction)"
+    try connection.pipeline { pipe in
+      pipe.send(Self.addProbe, PostgresParameters(key, text))
+      pipe.send(Self.dropProbe, PostgresParameters(key))
+    }
   }
 
   package func meaning(of error: any Error) -> StoreFailure {

@@ -54,6 +54,7 @@ final class RequestDispatcher: Sendable {
   let writer: Worker<Write>
   /// Nil if the database has no other writers.
   let waiting: SlowLane?
+  private let readiness: ReadinessProbe
   let passwords: Worker<Work>
   /// Hashes the passwords of new accounts.
   let signUps: Worker<Work>
@@ -135,6 +136,9 @@ final class RequestDispatcher: Sendable {
       }
     }
     self.waiting = waiting
+    readiness = try ReadinessProbe(limit: configuration.readQueueLimit) { [writer] command, limit in
+      Self.write(command, to: writer, limit)
+    }
     passwords = try Self.worker(configuration.passwordQueueLimit)
     signUps = try Self.worker(configuration.passwordQueueLimit)
     builds = try Self.worker(Snapshots.queueLimit)
@@ -165,10 +169,17 @@ final class RequestDispatcher: Sendable {
 
   /// Applies a command of the server itself, and waits for it; nil if it fails.
   private static func write(_ command: ServiceCommand, to writer: Worker<Write>) -> Outcome? {
+    try? write(command, to: writer, nil)?.get()
+  }
+
+  /// Applies a command of the server itself, and waits for its result; nil if there is none within a limit.
+  private static func write(
+    _ command: ServiceCommand, to writer: Worker<Write>, _ limit: Duration?
+  ) -> Result<Outcome, Problem>? {
     let outcome = Mailbox()
     let write = Write(command: command, client: .server, finish: { outcome.put($0) })
-    if !writer.enqueue(write, of: .server) { return nil }
-    return try? outcome.take().get()
+    if !writer.enqueue(write, of: .server) { return .failure(busy) }
+    return outcome.take(until: limit.map { MonotonicTime.exact + $0 })
   }
 
   /// Passes a result from one thread to another.
@@ -185,12 +196,18 @@ final class RequestDispatcher: Sendable {
       }
     }
 
-    func take() -> Result<Outcome, Problem> {
+    /// Waits for the result; nil if there is none at the deadline.
+    func take(until deadline: MonotonicTime?) -> Result<Outcome, Problem>? {
       lock.hold {
-        while true {
-          if let result { return result }
-          lock.wait()
+        while result == nil {
+          guard let deadline else {
+            lock.wait()
+            continue
+          }
+          if deadline.remaining == 0 { break }
+          lock.wait(until: deadline)
         }
+        return result
       }
     }
   }
@@ -322,6 +339,7 @@ final class RequestDispatcher: Sendable {
     fetches.stop()
     builds.stop()
     api.snapshots?.close()
+    readiness.stop()
     writer.stop()
     waiting?.stop()
     console?.doctor.stop()
@@ -339,12 +357,18 @@ final class RequestDispatcher: Sendable {
     switch step {
     case .answer(let response):
       responder.respond(finished(response, entry))
+    case .write(.probe, let answer):
+      let isTaken = readiness.enqueue(of: entry.client) { [self] result in
+        responder.respond(finished(answer(result), entry))
+      }
+      if !isTaken { refuse(entry, responder) }
     case .write(let command, let answer):
       var entry = entry
       entry.device = command.key?.number
       let logged = entry
       let write = write(command, of: entry) { [self] result in
         if case .erase = command, case .success = result { purging.wake() }
+        readiness.learn(from: result)
         let isDone = if case .success = result { !logged.isRead } else { false }
         let make: @Sendable () -> HTTPResponse = { [self] in finished(answer(result), logged, isDone: isDone)
         }

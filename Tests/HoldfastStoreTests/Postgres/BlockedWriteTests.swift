@@ -130,6 +130,16 @@ import Testing
     store.rollBack()
   }
 
+  @Test("a node that hangs in its readiness probe keeps no other node from being ready (I12)")
+  func probe() throws {
+    let other = try TestServer { [url] _ in .postgres(PostgresLocation(url)) }
+    let store = try store
+    _ = try store.begin([])
+    try store.probe("now")
+    #expect(try other.send("GET", "/readyz", token: "").status == 200)
+    store.rollBack()
+  }
+
   @Test("a new epoch gives way to a transaction that is in its way, names it, and lets nodes write (I12)")
   func epoch() throws {
     let (anna, bob) = (try server.signUp("anna"), try server.signUp("bob"))
