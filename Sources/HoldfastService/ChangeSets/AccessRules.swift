@@ -57,12 +57,70 @@ struct AccessRules: ChangeSetPart {
     try require(.delete, of: table, in: source, why: ": to restore a record in another zone")
   }
 
-  /// Requires the delete right for a reference that cascades across zones, because it lets the members of the other zone delete the record.
-  func requireDependence(of record: StoredRecord, by columns: [Int]) throws {
-    let links = stores.links[record.table]
-    guard links.contains(where: { !$0.isInZone && $0.onDelete == .cascade && columns.contains($0.column) })
-    else { return }
-    try require(.delete, of: record.table, in: record.zone, why: ": a reference that can delete the record")
+  /// Requires the delete right for references that let others delete the record: those that cascade from another zone, because the members
+  /// of that zone then delete it, with all below it, by a deletion of their own. The same holds for a new place below a record that has such a
+  /// reference.
+  ///
+  /// - Parameters:
+  ///   - record: the record as it is after the change.
+  ///   - columns: the columns that the change sets.
+  ///   - isNew: whether the record is new in its zone. Whoever made the parent depend on another zone then answers for its place.
+  ///   - proven: the author's role, if it differs from the current one.
+  func requireDependence(
+    of record: StoredRecord, by columns: some Collection<Int>, isNew: Bool,
+    as proven: @autoclosure () throws -> Role? = nil
+  ) throws {
+    var parents: [Footprint.Key] = []
+    var isDependent = false
+    for link in stores.links[record.table] where columns.contains(link.column) && deletes(link) {
+      guard let id = record.values[link.column].text else { continue }
+      if !link.isInZone {
+        isDependent = true
+      } else if !isNew {
+        parents.append(Footprint.Key(table: link.target, id: id))
+      }
+    }
+    if !isDependent, parents.isEmpty { return }
+    do { try requireDeleteWithAllBelow(record, as: proven()) } catch let problem as Problem {
+      if try isDependent || parents.contains(where: canGoWithAnotherZone) { throw problem }
+    }
+  }
+
+  /// Requires the delete right for a record's table, and for each table whose records can go along with it.
+  private func requireDeleteWithAllBelow(_ record: StoredRecord, as proven: Role?) throws {
+    var (known, next) = ([record.table], [record.table])
+    while let table = next.popLast() {
+      try require(.delete, of: table, in: record.zone, why: ": a reference that can delete it", as: proven)
+      for link in schema.links(to: table) where link.isInZone && deletes(link) && !known.contains(link.table)
+      {
+        known.append(link.table)
+        next.append(link.table)
+      }
+    }
+  }
+
+  /// The number of records above one that are searched. A record with more above it counts as one that can go.
+  private static let searched = 1000
+
+  /// Whether a record goes with a record of another zone: by a reference of its own, or of a record above it.
+  private func canGoWithAnotherZone(_ key: Footprint.Key) throws -> Bool {
+    var (known, next) = (Set([key]), [key])
+    while let key = next.popLast() {
+      guard let record = try stores.tables[key.table].record(key.id) else { continue }
+      run.work.addEdit()
+      for link in stores.links[key.table] where deletes(link) {
+        guard let id = record.values[link.column].text else { continue }
+        if !link.isInZone || known.count > Self.searched { return true }
+        let parent = Footprint.Key(table: link.target, id: id)
+        if known.insert(parent).inserted { next.append(parent) }
+      }
+    }
+    return false
+  }
+
+  /// Whether a record goes with the one that a reference names, when that one goes with a record of another zone.
+  private func deletes(_ link: SyncSchema.Link) -> Bool {
+    Deleting(run: run).unrestricted(link) == .cascade
   }
 
   private func least(_ right: Right, of index: Int) -> Role {

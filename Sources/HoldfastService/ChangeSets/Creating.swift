@@ -75,6 +75,7 @@ struct Creating: ChangeSetPart {
     if table.zone == .root, isNew {
       try stores.addMember(author.user, named: run.authorName(), role: .owner, to: zone, by: author)
     }
+    try AccessRules(run: run).requireDependence(of: record, by: values.indices, isNew: true)
   }
 
   /// The zone of a record to create, by its table's zone rule. Checks the author's rights there.

@@ -50,6 +50,7 @@ struct Moving: ChangeSetPart {
       departure, seq: try ledger.next(record.zone), of: record.id, in: name, isDeparture: true)
     record.zone = zone
     record.seq = try ledger.next(zone)
+    try AccessRules(run: run).requireDependence(of: record, by: record.values.indices, isNew: true)
     try RecordWriting(run: run).replace(record, over: old)
     // At the end of the set, all records that it references inside its zone, or that reference it, must have moved along.
     for link in schema.links(of: record.table) where link.isInZone {

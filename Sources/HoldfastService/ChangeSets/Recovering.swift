@@ -171,7 +171,7 @@ struct Recovering: ChangeSetPart {
     }
     record.rev = rev
     record.stamps = stamps.text
-    try Updating(run: run).write(record, changed: changed, from: live)
+    try Updating(run: run).write(record, changed: changed, from: live, as: role(in: live.zone))
   }
 
   private func remove(_ live: StoredRecord, as item: RecoveredRecord) throws -> Int64? {
@@ -310,6 +310,8 @@ struct Recovering: ChangeSetPart {
       try stores.followMember(values, in: zone)
     }
     if table.zone == .root { try stores.followRoot(of: zone) }
+    try AccessRules(run: run).requireDependence(
+      of: record, by: values.indices, isNew: true, as: role(in: zone))
     return seq
   }
 

@@ -59,14 +59,18 @@ struct Updating: ChangeSetPart {
     try ConflictLog(run: run).log(merge.overlaps, of: live.id, table: live.table, zone: live.zone)
   }
 
-  func write(_ changed: StoredRecord, changed columns: [Int], from live: StoredRecord) throws {
+  /// - Parameter proven: the author's role, if it differs from the current one.
+  func write(
+    _ changed: StoredRecord, changed columns: [Int], from live: StoredRecord,
+    as proven: @autoclosure () throws -> Role? = nil
+  ) throws {
     var record = changed
     let table = schema.tables[record.table]
-    try AccessRules(run: run).requireDependence(of: live, by: columns)
     if case .parent(let name) = table.zone, let parent = table.index(of: name), columns.contains(parent) {
       let zone = try Creating(run: run).parentZone(record.table, column: name, id: record.values[parent].text)
       if zone != live.zone { return try Moving(run: run).move(record, from: live, to: zone) }
     }
+    try AccessRules(run: run).requireDependence(of: record, by: columns, isNew: false, as: proven())
     record.seq = try ledger.next(record.zone)
     try RecordWriting(run: run).replace(record, over: live)
     if table.zone == .explicit {
