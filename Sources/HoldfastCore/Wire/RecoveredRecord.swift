@@ -3,6 +3,9 @@ package struct RecoveredRecord: Sendable {
   /// The maximum number in one request.
   package static let limit = 500
 
+  /// The greatest `rev`. No history gets there by edits, and what follows leaves room below the greatest integer that JavaScript holds (2^53).
+  package static let greatestRev: Int64 = 1 << 48
+
   /// The index of the table.
   package let table: Int
   /// The record's id.
@@ -76,13 +79,16 @@ extension OperationReader {
       }
     }
     guard let name, let id, Identifier.isPossible(id), let zone,
-      Identifier.isPossible(zone), let rev, rev >= 1, rev < .max / 2, (columns == nil) == isDeleted
+      Identifier.isPossible(zone), let rev, rev >= 1, (columns == nil) == isDeleted
     else {
       throw Problem(
         .invalidRequest, "What is recovered names a table, id, zone and rev, and has columns or is deleted."
       )
     }
     guard let table = schema.index(called: name) else { return .failure(Problem(.unknownTable, name)) }
+    if rev > RecoveredRecord.greatestRev {
+      return .failure(Problem(.invalidValue, "A recovered rev is at most \(RecoveredRecord.greatestRev)."))
+    }
     do {
       let values = try columns.map { try self.values(in: $0, of: schema.tables[table]) }
       return .success(RecoveredRecord(table: table, id: id, zone: zone, rev: rev, values: values))

@@ -28,7 +28,7 @@ struct Creating: ChangeSetPart {
       try AccessRules(run: run).requireTaking(of: operation.table, from: tombstone.zone)
       stores.tombstones.becomeDeparture(operation.id, of: store.table.name, in: tombstone.zone)
     }
-    try insert(operation, zone: zone, rev: tombstone.rev &+ 1, isNew: false)
+    try insert(operation, zone: zone, rev: Revision.after(tombstone.rev), isNew: false)
   }
 
   private func createNew(_ operation: RecordOperation) throws {

@@ -100,7 +100,7 @@ struct Deleting: ChangeSetPart {
     try stores.remove(record)
     if store.table.zone == .root { try stores.followRoot(of: record.zone) }
     let tombstone = Tombstone(
-      zone: record.zone, rev: max(record.rev &+ 1, rev), stamp: stamp, device: author.device)
+      zone: record.zone, rev: max(Revision.after(record.rev), rev), stamp: stamp, device: author.device)
     try stores.insert(
       tombstone, seq: try ledger.next(record.zone), of: record.id, in: store.table.name, isDeparture: false)
     let overlaps = try isLogged(record) ? overlaps(with: record, at: stamp) : []

@@ -31,7 +31,7 @@ struct Moving: ChangeSetPart {
           for id in children {
             guard let old = try store.record(id) else { continue }
             var child = old
-            child.rev &+= 1
+            child.rev = Revision.after(child.rev)
             try Deleting(run: run).addFollower()
             level.append((child, old))
           }

@@ -20,14 +20,14 @@ package struct RecordMerge {
   /// Sets a column.
   mutating func set(_ column: Int, named name: String, to value: Value, by stamp: Stamp, of device: Int64) {
     record.values[column] = value
-    stamps[name] = ColumnStamp(rev: record.rev &+ 1, stamp: stamp, device: device)
+    stamps[name] = ColumnStamp(rev: Revision.after(record.rev), stamp: stamp, device: device)
     changed.append(column)
   }
 
   /// The merged record with its next rev. The caller assigns its seq.
   var next: StoredRecord {
     var record = record
-    record.rev &+= 1
+    record.rev = Revision.after(record.rev)
     record.stamps = stamps.text
     return record
   }

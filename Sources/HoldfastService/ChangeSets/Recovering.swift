@@ -39,7 +39,8 @@ struct Recovering: ChangeSetPart {
       }
       guard isUntouched else {
         if live.table == stores.members, !item.isDeletion, try hasRecovered(live.zone) {
-          try take([stores.memberColumns.role], of: item, into: live, rev: max(item.rev, live.rev) + 1)
+          try take(
+            [stores.memberColumns.role], of: item, into: live, rev: Revision.after(max(item.rev, live.rev)))
           return 0
         }
         return try merge(item, into: live, base: known?.base)
@@ -209,7 +210,7 @@ struct Recovering: ChangeSetPart {
     Trace.took(taken.isEmpty ? .recoveryLost : .recoveryMerged)
     try logReplaced(taken, by: item, in: live)
     if !taken.isEmpty || item.rev > live.rev {
-      try take(taken, of: item, into: live, rev: max(item.rev, live.rev) + 1)
+      try take(taken, of: item, into: live, rev: Revision.after(max(item.rev, live.rev)))
     }
     try ConflictLog(run: run).log(lost, of: live.id, table: live.table, zone: live.zone)
     return 0
@@ -256,7 +257,7 @@ struct Recovering: ChangeSetPart {
       return try insert(item)
     }
     Trace.took(.recoveryLost)
-    next.rev = max(item.rev, tombstone.rev) + 1
+    next.rev = Revision.after(max(item.rev, tombstone.rev))
     _ = try put(next, of: item)
     // Records that are in the backup need no recovery.
     if isForkKnown, let known, item.rev < known.base { return 0 }
@@ -288,10 +289,11 @@ struct Recovering: ChangeSetPart {
         let member = try stores.membership(of: user, in: zone)
       {
         if user != author.user, try hasRecovered(zone) {
-          try take([stores.memberColumns.role], of: item, into: member, rev: member.rev &+ 1)
+          try take([stores.memberColumns.role], of: item, into: member, rev: Revision.after(member.rev))
         }
         // The user is a member by another record, such as one from the recovery of the zone.
-        let tombstone = Tombstone(zone: zone, rev: item.rev &+ 1, stamp: author.clock, device: author.device)
+        let tombstone = Tombstone(
+          zone: zone, rev: Revision.after(item.rev), stamp: author.clock, device: author.device)
         _ = try put(tombstone, of: item)
         return 0
       }

@@ -36,7 +36,7 @@ package struct Purging {
       guard let live = try table.record(conflict.id) else { continue }
       try work.stores.remove(live)
       try work.stores.insert(
-        Tombstone(zone: live.zone, rev: live.rev &+ 1, stamp: now, device: 0),
+        Tombstone(zone: live.zone, rev: Revision.after(live.rev), stamp: now, device: 0),
         seq: try work.stores.ledger.next(live.zone), of: live.id, in: table.table.name, isDeparture: false)
       purged.conflicts += 1
     }
