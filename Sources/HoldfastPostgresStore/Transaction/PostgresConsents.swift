@@ -16,6 +16,8 @@ final class PostgresConsents: ConsentTable {
     "DELETE FROM holdfast.departures WHERE zone = $1 AND \"user\" = $2"
   private static let findBlock: PostgresStatement =
     "SELECT b.blocked FROM holdfast.blocks b WHERE b.account = $1 AND b.blocked = $2"
+  private static let findBlocked: PostgresStatement =
+    "SELECT b.blocked FROM holdfast.blocks b WHERE b.account = $1 AND b.blocked = ANY ($2)"
   private static let findBlockers: PostgresStatement =
     "SELECT b.account FROM holdfast.blocks b WHERE b.blocked = $1"
   private static let countBlocks: PostgresStatement =
@@ -67,6 +69,12 @@ final class PostgresConsents: ConsentTable {
     try !store.connection.query(Self.findBlock, PostgresParameters(user, other)).isEmpty
   }
 
+  func blocked(by user: String, among others: [String]) throws -> TextSet {
+    var parameters = PostgresParameters(user)
+    parameters.append(array: others)
+    return TextSet(try store.connection.query(Self.findBlocked, parameters).texts)
+  }
+
   func blockers(of other: String) throws -> TextSet {
     TextSet(try store.connection.query(Self.findBlockers, PostgresParameters(other)).texts)
   }
@@ -79,10 +87,10 @@ final class PostgresConsents: ConsentTable {
     try store.connection.run(isBlocked ? Self.addBlock : Self.dropBlock, PostgresParameters(user, other))
   }
 
-  func share(_ user: String, _ other: String, besides zones: [String]) throws -> Bool {
+  func sharedZone(of user: String, _ other: String, besides zones: [String]) throws -> String? {
     var parameters = PostgresParameters(user, other)
     parameters.append(array: zones)
-    return try !store.connection.query(Self.findShared, parameters).isEmpty
+    return try store.connection.query(Self.findShared, parameters).texts.first
   }
 
   func zoneCount(of user: String, upTo limit: Int) throws -> Int {

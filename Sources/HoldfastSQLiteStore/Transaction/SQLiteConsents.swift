@@ -32,6 +32,14 @@ final class SQLiteConsents: ConsentTable {
     try has("holdfast_blocks WHERE user = ? AND blocked = ?", user, other)
   }
 
+  func blocked(by user: String, among others: [String]) throws -> TextSet {
+    let rows = try connection.rows(
+      """
+      SELECT blocked FROM holdfast_blocks WHERE user = ?1 AND blocked IN (SELECT value FROM json_each(?2))
+      """, [.text(user), .list(others)])
+    return TextSet(rows.compactMap { $0[0].text })
+  }
+
   func blockers(of other: String) throws -> TextSet {
     try texts("SELECT user FROM holdfast_blocks WHERE blocked = ?", other)
   }
@@ -48,12 +56,12 @@ final class SQLiteConsents: ConsentTable {
         : "DELETE FROM holdfast_blocks WHERE user = ? AND blocked = ?", [.text(user), .text(other)])
   }
 
-  func share(_ user: String, _ other: String, besides zones: [String]) throws -> Bool {
+  func sharedZone(of user: String, _ other: String, besides zones: [String]) throws -> String? {
     try connection.value(
       """
-      SELECT 1 FROM holdfast_access a JOIN holdfast_access b ON b.zone = a.zone AND b.user = ?2
+      SELECT a.zone FROM holdfast_access a JOIN holdfast_access b ON b.zone = a.zone AND b.user = ?2
       JOIN holdfast_zones z ON z.zone = a.zone AND z.public = 0 WHERE a.user = ?1 AND \(Self.isOther("?3")) LIMIT 1
-      """, [.text(user), .text(other), .list(zones)]) != nil
+      """, [.text(user), .text(other), .list(zones)])?.text
   }
 
   func zoneCount(of user: String, upTo limit: Int) throws -> Int {

@@ -55,8 +55,11 @@ struct MemberRules: ChangeSetPart {
         .sharingLimit,
         "The user has not answered \(stores.limits.invitationsOfInviter) invitations of yours yet.")
     }
-    let shown = try inviters.filter { try !consents.hasBlocked(user, $0) }
-    if shown.count >= stores.limits.invitations, try !consents.hasBlocked(user, author.user) {
+    stores.work.addCompared(zones: inviters.count)
+    if inviters.count < stores.limits.invitations { return true }
+    let blocked = try consents.blocked(by: user, among: TextSet(inviters + [author.user]).sorted())
+    let shown = inviters.count { !blocked.contains($0) }
+    if shown >= stores.limits.invitations, !blocked.contains(author.user) {
       throw Problem(.sharingLimit, "The user has not answered \(stores.limits.invitations) invitations yet.")
     }
     return true

@@ -11,6 +11,9 @@ package protocol ConsentTable: AnyObject {
   /// Whether a user has blocked another.
   func hasBlocked(_ user: String, _ other: String) throws -> Bool
 
+  /// Those of some users whom a user has blocked.
+  func blocked(by user: String, among others: [String]) throws -> TextSet
+
   /// The users who have blocked a user.
   func blockers(of other: String) throws -> TextSet
 
@@ -20,8 +23,10 @@ package protocol ConsentTable: AnyObject {
   /// Blocks a user for another, or removes the block.
   func setBlocked(_ isBlocked: Bool, _ other: String, by user: String) throws
 
-  /// Whether two users share a zone that is not public, other than `zones`.
-  func share(_ user: String, _ other: String, besides zones: [String]) throws -> Bool
+  /// A zone that two users share, that is not public, other than `zones`; nil for none.
+  ///
+  /// - Parameter user: the user with fewer zones.
+  func sharedZone(of user: String, _ other: String, besides zones: [String]) throws -> String?
 
   /// The number of zones of a user. Stops counting at `limit`.
   func zoneCount(of user: String, upTo limit: Int) throws -> Int

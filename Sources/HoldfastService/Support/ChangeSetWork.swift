@@ -15,6 +15,7 @@ struct ChangeSetWork {
   private static let loggedBytes = 64
   private static let countedRows = 20
   private static let elementBytes = 4
+  private static let joinedZone = 3
 
   private(set) var microseconds = 0
 
@@ -37,6 +38,9 @@ struct ChangeSetWork {
 
   /// Counts zones that are gone through to compare users, or to count.
   mutating func addCompared(zones: Int) { microseconds += zones }
+
+  /// Counts zones of a user in which the database looks for another user.
+  mutating func addJoined(zones: Int) { microseconds += Self.joinedZone * zones }
 
   /// Counts rows that a query counts.
   mutating func addCounted(rows: Int) { microseconds += rows / Self.countedRows }

@@ -12,6 +12,15 @@ package final class ConsentLedger {
   private var counted: TextMap<Int> = [:]
   /// The numbers of ended zones of users, as long as they hold.
   private var ended: TextMap<Int> = [:]
+  /// What the database has said of zones that two users share, by one user and the other.
+  private var shared: TextMap<TextMap<SharedZone>> = [:]
+
+  /// A zone that two users share in the database.
+  private enum SharedZone {
+    case zone(String)
+    /// There is none besides these.
+    case noneBesides(TextSet)
+  }
 
   init(_ transaction: Transaction) { self.transaction = transaction }
 
@@ -20,6 +29,7 @@ package final class ConsentLedger {
     changed = [:]
     counted = [:]
     ended = [:]
+    shared = [:]
     beginPart()
   }
 
@@ -67,9 +77,26 @@ package final class ConsentLedger {
     let (own, their) = (roles.existingZones(of: user), roles.existingZones(of: other))
     for zone in own { if try areIn(zone, user, other) { return true } }
     for zone in their { if try areIn(zone, user, other) { return true } }
-    // The database does not contain the transaction's changes yet.
     work.addCompared(zones: own.count + their.count)
-    return try table.share(user, other, besides: own.union(their).sorted())
+    return try areShared(user, other, besides: own.union(their), &work)
+  }
+
+  /// Whether the database has a zone that two users share, besides those in which the transaction changes their roles. It does not contain
+  /// these changes yet, so what it has said of the others holds for the whole transaction.
+  private func areShared(
+    _ user: String, _ other: String, besides changed: TextSet, _ work: inout ChangeSetWork
+  ) throws -> Bool {
+    switch shared[user]?[other] {
+    case .zone(let zone) where !changed.contains(zone): return true
+    case .noneBesides(let zones) where zones.isSubset(of: changed): return false
+    default: break
+    }
+    let counts = (try zoneCount(of: user, upTo: Self.counting), try zoneCount(of: other, upTo: Self.counting))
+    work.addJoined(zones: max(0, min(counts.0, counts.1)))
+    let (few, many) = counts.0 <= counts.1 ? (user, other) : (other, user)
+    let zone = try table.sharedZone(of: few, many, besides: changed.sorted())
+    shared[user, default: [:]][other] = zone.map { .zone($0) } ?? .noneBesides(changed)
+    return zone != nil
   }
 
   private func areIn(_ zone: String, _ user: String, _ other: String) throws -> Bool {

@@ -5,7 +5,13 @@ package final class MemberList {
   private unowned let transaction: Transaction
   private var columns: MemberColumns { transaction.members }
 
+  /// The stored pending memberships of users, each read once.
+  private var invitations: TextMap<[(id: String, inviter: String)]> = [:]
+
   init(_ transaction: Transaction) { self.transaction = transaction }
+
+  /// Resets the list for a new transaction.
+  func begin() { invitations = [:] }
 
   /// The role of a zone's own member. Nil for other users, for members of its groups, and while the membership is pending.
   package func ownRole(of user: String, in zone: String) throws -> Role? {
@@ -67,8 +73,9 @@ package final class MemberList {
 
   /// The ids of the users with a pending invitation to a user, once per invitation.
   func inviters(of user: String) throws -> [String] {
-    var inviters = try transaction.store.consents.inviters(of: user).filter { !isChanged($0.id) }
-      .map(\.inviter)
+    let stored = try invitations[user] ?? transaction.store.consents.inviters(of: user)
+    invitations[user] = stored
+    var inviters = stored.filter { !isChanged($0.id) }.map(\.inviter)
     let changed = transaction.working.ids(
       .reference(table: columns.table, column: columns.user), IndexValue(zone: "", values: [.text(user)]))
     for id in changed {

@@ -38,6 +38,7 @@ package final class Transaction {
     self.isCareful = isCareful
     release()
     consents.begin()
+    memberList.begin()
     let fetched = try store.begin(footprints)
     for (key, entry) in fetched.records { working.learn(key, entry) }
     for key in fetched.absent { working.learn(key, RecordEntry()) }
