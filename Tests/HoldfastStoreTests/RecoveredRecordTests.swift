@@ -110,4 +110,106 @@ import Testing
     #expect(try server.integer("SELECT count(*) FROM items", live) == 0)
     #expect(try server.findings().isEmpty)
   }
+
+  // MARK: Turns
+
+  @Test(
+    "recovered records take turns: the answer says how many were dealt with, and edits wait for the rest (I3, I12)"
+  )
+  func turns() throws {
+    server.world.changeSetBudget.withLock { $0 = 2 }
+    try server.reopen()
+    let ids = (0..<5).map { _ in bob.newID() }
+    // The third one is refused, so that they are taken one by one.
+    func items(_ first: Int) -> [JSONValue] {
+      ids.indices.dropFirst(first).map { index in
+        item(ids[index], "Lost", rev: 1, tag: index == 2 ? .string(ids[2]) : .null)
+      }
+    }
+    var (done, refused): (Int, [ProblemCode]) = (0, [])
+    var counts: [Int64] = []
+    while done < ids.count {
+      let answer = try recover(bob, items(done))
+      let recovered = try #require(answer.recovered)
+      #expect(recovered.refused.allSatisfy { $0.index < recovered.count })
+      refused += try codes(answer)
+      counts.append(recovered.count)
+      done += Int(recovered.count)
+      if recovered.count == 0 { break }
+    }
+    #expect(counts == [2, 2, 1] && refused == [.referenceMissing])
+    try alice.pull()
+    #expect(ids.indices.filter { alice.has("items", ids[$0]) } == [0, 1, 3, 4])
+    #expect(try server.findings().isEmpty)
+  }
+
+  @Test("change sets beside recovered records that wait stay unconfirmed (I3)")
+  func setsWait() throws {
+    server.world.changeSetBudget.withLock { $0 = 1 }
+    try server.reopen()
+    let ids = [bob.newID(), bob.newID()]
+    let confirmed = bob.confirmed
+    let edit = Sent.update("items", ids[1], ["title": "Mine"])
+    func send(_ items: [JSONValue]) throws -> SyncAnswer {
+      let request = bob.request([[edit]])
+      guard case .object(let members) = try JSONValue(parsing: request.body) else { throw Unparsed() }
+      let body = JSONValue.object(members + [.init("recovered", .array(items))])
+      return try bob.apply(server.post("/v1/sync", body, token: bob.token))
+    }
+    let first = try send(ids.map { item($0, "Lost", rev: 1) })
+    #expect(first.recovered?.count == 1 && first.confirmed == confirmed)
+    let second = try send([item(ids[1], "Lost", rev: 1)])
+    #expect(second.recovered?.count == 1 && second.confirmed == confirmed + 1 && second.refused.isEmpty)
+    try alice.pull()
+    #expect(alice.column("items", ids[1], "title") == "Mine")
+  }
+
+  private struct Unparsed: Error {}
+
+  @Test("a recovered deletion of a record with many below it is done in pieces (I8, I12)")
+  func pieces() throws {
+    let schema = try SyncSchema(json: Array(DeletionPiecesTests.text.utf8))
+    let test = try Self(schema) { alice, list in
+      let ids = (0..<450).map { _ in alice.newID() }
+      try alice.sync(ids.map { .create("items", $0, ["list_id": .string(list)]) })
+      return ids[0]
+    }
+    let server = test.server
+    server.world.pieceWork.withLock { $0 = 8000 }
+    server.world.changeSetWork.withLock { $0 = 4000 }
+    try server.reopen()
+    let deletion: JSONValue = [
+      "table": "lists", "id": .string(test.list), "zone": .string(test.list), "rev": 2, "deleted": true,
+    ]
+    var counts: [Int64] = []
+    repeat {
+      let answer = try test.recover(test.alice, [deletion])
+      #expect(try test.codes(answer).isEmpty)
+      counts.append(answer.recovered?.count ?? -1)
+    } while counts.last == 0 && counts.count < 10
+    #expect(counts == [0, 0, 1])
+    try test.bob.pull()
+    #expect(test.bob.all("lists").isEmpty && test.bob.all("items").isEmpty)
+    #expect(try server.findings().isEmpty)
+  }
+
+  // MARK: Deletions of unknown records
+
+  @Test("as long as one zone of a device is of the lost history, its deletions of unknown records wait (I8)")
+  func unknownDeletion() throws {
+    let before = try TestServer()
+    let carl = try before.signUp("carl")
+    for number in 0..<3 { _ = try carl.makeList("\(number)") }
+    try carl.pull()
+    carl.server = try before.restored()
+    try carl.sync(complete: true)
+    let acks = carl.unsentAcks.sorted { $0.zone < $1.zone }
+    try #require(acks.count >= 4)
+    // The last ack that is stored is the one that does not arrive.
+    carl.unsentAcks = Array(acks.dropLast())
+    #expect(
+      try carl.refused(.delete("items", carl.newID()), .delete("items", carl.newID())).code == .recordUnknown)
+    carl.unsentAcks = [acks[acks.count - 1]]
+    #expect(try carl.sync([.delete("items", carl.newID())]).refused.isEmpty)
+  }
 }

@@ -13,7 +13,7 @@ final class PostgresDevices: DeviceTable {
   private static let findAckBeyond: PostgresStatement =
     "SELECT a.zone FROM holdfast.acks a WHERE a.device = $1 LIMIT 1 OFFSET $2"
   private static let findForeignAcks: PostgresStatement =
-    "SELECT zone FROM holdfast.acks WHERE device = $1 AND epoch NOT IN ('', $2) AND NOT lost"
+    "SELECT zone FROM holdfast.acks WHERE device = $1 AND epoch NOT IN ('', $2) AND NOT lost LIMIT $3"
   private static let findUserAck: PostgresStatement = """
     SELECT a.zone FROM holdfast.devices d JOIN holdfast.acks a ON a.device = d.number AND a.zone = $2
     WHERE d.account = $1 AND a.epoch NOT IN ('', $3) AND NOT a.lost LIMIT 1
@@ -90,8 +90,9 @@ final class PostgresDevices: DeviceTable {
     try !store.connection.query(Self.findAckBeyond, PostgresParameters(number, Int64(limit))).isEmpty
   }
 
-  func ackedZones(of number: Int64, notOf epoch: String) throws -> [String] {
-    try store.connection.query(Self.findForeignAcks, PostgresParameters(number, epoch)).texts
+  func ackedZones(of number: Int64, notOf epoch: String, limit: Int) throws -> [String] {
+    let parameters = PostgresParameters(number, epoch, Int64(limit))
+    return try store.connection.query(Self.findForeignAcks, parameters).texts
   }
 
   func hasAck(of zone: String, by user: String, notOf epoch: String) throws -> Bool {

@@ -158,10 +158,10 @@ final class SQLiteDeviceTable: DeviceTable {
     return try findAckBeyond.hasRow()
   }
 
-  func ackedZones(of number: Int64, notOf epoch: String) throws -> [String] {
+  func ackedZones(of number: Int64, notOf epoch: String, limit: Int) throws -> [String] {
     try connection.rows(
-      "SELECT zone FROM holdfast_acks WHERE device = ? AND epoch NOT IN ('', ?) AND lost = 0 ORDER BY zone",
-      [.integer(number), .text(epoch)]
+      "SELECT zone FROM holdfast_acks WHERE device = ? AND epoch NOT IN ('', ?) AND lost = 0 LIMIT ?",
+      [.integer(number), .text(epoch), .integer(Int64(limit))]
     ).compactMap { $0[0].text }
   }
 

@@ -77,6 +77,8 @@ package final class ChangeSetRun {
   let mayBeCut: Bool
   /// Whether this transaction runs one piece of a large deletion.
   private(set) var isPiece: Bool
+  /// Whether this transaction does one piece of a recovered deletion.
+  var removesInPieces = false
   /// How far the pieces of the deletion are, and what the first one has checked.
   var cut: CutDeletion?
   /// What it created, as long as each operation so far created one record, exactly as it says.
@@ -107,7 +109,8 @@ package final class ChangeSetRun {
     self.isPiece = isPiece
     self.cut = cut
     self.operations = operations
-    isDeletion = operations.allSatisfy { $0.kind == .delete }
+    // A run without operations is of recovered records. Whether it is a deletion only, its records tell.
+    isDeletion = operations.isEmpty ? mayBeCut : operations.allSatisfy { $0.kind == .delete }
     self.isErasing = isErasing
     self.prepare = prepare
     self.author = author

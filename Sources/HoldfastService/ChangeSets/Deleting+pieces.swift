@@ -147,7 +147,9 @@ extension Deleting {
   /// Deletes the records that cascade from a record, the deepest first, up to the limit of one transaction.
   ///
   /// - Returns: whether all of them are deleted.
-  private func removeBelow(_ live: StoredRecord, at stamp: Stamp) throws -> Bool {
+  private func removeBelow(
+    _ live: StoredRecord, at stamp: Stamp, isLogged: (StoredRecord) throws -> Bool = { _ in true }
+  ) throws -> Bool {
     var levels = [[Footprint.Key(table: live.table, id: live.id)]]
     var above = Set(levels[0])
     while let level = levels.last {
@@ -166,13 +168,25 @@ extension Deleting {
       for key in level {
         guard let record = try stores.tables[key.table].record(key.id) else { continue }
         run.work.addFollower()
-        try remove(record, at: stamp, isInside: false)
+        try remove(record, at: stamp, isInside: false, isLogged: isLogged)
       }
       above.subtract(level)
       levels.removeLast()
       if run.work.microseconds > stores.pieceLimit { return false }
     }
     return true
+  }
+
+  /// Deletes what is below a record of which a deletion is recovered, up to the limit of one transaction.
+  ///
+  /// - Returns: whether the record comes next: all is deleted, or its deletion can be refused, so that it is to be done as a whole.
+  func removeBelow(
+    recovered live: StoredRecord, at stamp: Stamp, isLogged: (StoredRecord) throws -> Bool
+  ) throws -> Bool {
+    guard try isCertain(live) else { return true }
+    do { return try removeBelow(live, at: stamp, isLogged: isLogged) } catch is EntangledDeletion {
+      return true
+    }
   }
 
   private func tooDeep(_ reason: String) -> EntangledDeletion {

@@ -176,10 +176,18 @@ struct Recovering: ChangeSetPart {
   }
 
   private func remove(_ live: StoredRecord, as item: RecoveredRecord) throws -> Int64? {
-    Trace.took(.recovered)
-    try Deleting(run: run).remove(live, at: author.clock, rev: item.rev) { record in
+    let isLogged = { (record: StoredRecord) in
       try !self.isForkKnown || !self.isUntouched(record.seq, record.zone, nil)
     }
+    if run.removesInPieces,
+      try !Deleting(run: run).removeBelow(recovered: live, at: author.clock, isLogged: isLogged)
+    {
+      Trace.took(.deletedInPieces)
+      run.isUnfinished = true
+      return nil
+    }
+    Trace.took(.recovered)
+    try Deleting(run: run).remove(live, at: author.clock, rev: item.rev, isLogged: isLogged)
     try Deleting(run: run).removeMember(live)
     return try stores.tombstones.deletion(item.id, of: schema.tables[item.table].name)?.seq
   }

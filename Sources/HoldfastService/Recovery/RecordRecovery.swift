@@ -19,52 +19,119 @@ package struct RecordRecovery {
     return ahead
   }
 
-  /// Accepts recovered records: all together, so that their order does not matter; if that fails, one by one.
-  ///
-  /// - Returns: the refused items.
+  /// Accepts recovered records: all together, so that their order does not matter; if that fails, one by one. The device sends again what one
+  /// transaction has no time for.
   package func take(_ recovered: [Result<RecoveredRecord, Problem>], by author: Author) throws
-    -> [RefusedRecovery]
+    -> RecoveryOutcome
   {
-    if recovered.isEmpty { return [] }
+    var outcome = RecoveryOutcome(count: recovered.count)
+    if recovered.isEmpty { return outcome }
     if work.history.previous == nil {
       let problem = Problem(.recordUnknown, "The server was not restored: there is nothing to recover.")
-      return recovered.indices.map { RefusedRecovery(index: $0, problem: problem) }
+      outcome.refused = recovered.indices.map { RefusedRecovery(index: $0, problem: problem) }
+      return outcome
     }
-    var (items, refused): ([(index: Int, record: RecoveredRecord)], [RefusedRecovery]) = ([], [])
+    var (items, refused): ([Item], [RefusedRecovery]) = ([], [])
     for (index, item) in recovered.enumerated() {
       switch item {
-      case .success(let record): items.append((index, record))
+      case .success(let record): items.append(Item(index: index, record: record))
       case .failure(let problem): refused.append(RefusedRecovery(index: index, problem: problem))
       }
     }
-    if try takeTogether(items.map(\.record), by: author) == nil { return refused }
-    let again = try items.filter { try takeTogether([$0.record], by: author) != nil }
-    // A refused record may depend on one that was accepted after it.
-    for item in again {
-      if let problem = try takeTogether([item.record], by: author) {
-        refused.append(RefusedRecovery(index: item.index, problem: problem))
-      }
+    var count = 0
+    switch try takeTogether(items, by: author) {
+    case .taken(let taken): count = taken
+    case .refused, .tooLong: count = try takeSingly(items, by: author, &refused)
+    case .begun: break
     }
-    return refused
+    if count < items.count { outcome.count = items[count].index }
+    outcome.refused = refused.filter { $0.index < outcome.count }
+    return outcome
   }
 
-  /// Accepts records in one part. Returns the problem if they were refused.
-  private func takeTogether(_ items: [RecoveredRecord], by author: Author) throws -> Problem? {
-    let run = ChangeSetRun([], by: author, on: work.stores)
+  /// A record of a request.
+  private struct Item {
+    let index: Int
+    let record: RecoveredRecord
+  }
+
+  /// What became of some records.
+  private enum Attempt {
+    /// So many of them are accepted; the transaction had no time for the rest.
+    case taken(Int)
+    case refused(Problem)
+    /// More goes along than one transaction deletes.
+    case tooLong
+    /// A piece of a deletion is done.
+    case begun
+  }
+
+  /// Accepts records one by one.
+  ///
+  /// - Returns: how many were dealt with.
+  private func takeSingly(_ items: [Item], by author: Author, _ refused: inout [RefusedRecovery]) throws
+    -> Int
+  {
+    var again: [Int] = []
+    var count = 0
+    for item in items {
+      if count > 0, work.hasDoneEnough(count) {
+        Trace.took(.setsLeft)
+        break
+      }
+      switch try takeAlone(item, by: author) {
+      case .refused: again.append(count)
+      case .taken: break
+      case .tooLong, .begun: return count
+      }
+      count += 1
+    }
+    // A refused record may depend on one that was accepted after it.
+    for index in again where index < count {
+      switch try takeAlone(items[index], by: author) {
+      case .refused(let problem): refused.append(RefusedRecovery(index: items[index].index, problem: problem))
+      case .taken: break
+      case .tooLong, .begun: count = index
+      }
+    }
+    return count
+  }
+
+  private func takeAlone(_ item: Item, by author: Author) throws -> Attempt {
+    let attempt = try takeTogether([item], by: author)
+    guard case .tooLong = attempt else { return attempt }
+    return try takeTogether([item], by: author, inPieces: true)
+  }
+
+  /// Accepts records in one part.
+  ///
+  /// - Parameter inPieces: whether the record is a deletion, of which the part does only a piece.
+  private func takeTogether(_ items: [Item], by author: Author, inPieces: Bool = false) throws -> Attempt {
+    let run = ChangeSetRun([], by: author, on: work.stores, mayBeCut: !inPieces)
+    run.removesInPieces = inPieces
     // The recovering device must also receive the result, so no device counts as the author.
     work.stores.ledger.beginChangeSet(by: 0)
-    var taken: [RecoveryEntry] = []
+    var entries: [RecoveryEntry] = []
+    var taken = 0
     do {
       let refusal = try work.part(at: run.current) {
-        for item in items { if let record = try take(item, run) { taken.append(record) } }
+        for item in items {
+          if taken > 0, work.hasDoneEnough(taken) || run.work.microseconds > work.stores.workLimit { break }
+          run.work.addOperation()
+          if let entry = try take(item.record, run) { entries.append(entry) }
+          taken += 1
+        }
         try run.run()
       }
-      if let refusal { return refusal.problem }
-      work.recovery.add(taken)
-      return nil
+      if let refusal { return .refused(refusal.problem) }
+      work.recovery.add(entries)
+      return run.isUnfinished ? .begun : .taken(taken)
     } catch let problem as Problem {
       try work.transaction.undoPart()
-      return problem
+      return .refused(problem)
+    } catch is LongDeletion {
+      try work.transaction.undoPart()
+      return .tooLong
     }
   }
 

@@ -62,8 +62,8 @@ package protocol DeviceTable: AnyObject {
   /// Whether a device has more acks than `limit`.
   func hasAcks(_ number: Int64, beyond limit: Int) throws -> Bool
 
-  /// The zones that a device acked in an epoch other than `epoch`, except lost zones.
-  func ackedZones(of number: Int64, notOf epoch: String) throws -> [String]
+  /// Some of the zones that a device acked in an epoch other than `epoch`, except lost zones: at most `limit`.
+  func ackedZones(of number: Int64, notOf epoch: String, limit: Int) throws -> [String]
 
   /// Whether a device of the user acked the zone in an epoch other than `epoch`, and the user has not lost the zone since.
   func hasAck(of zone: String, by user: String, notOf epoch: String) throws -> Bool

@@ -116,15 +116,14 @@ extension SyncAnswers {
   }
 
   /// Writes the result of a request's recovered records.
-  package func write(_ refused: [RefusedRecovery], of count: Int, to writer: inout JSONWriter) {
-    if count == 0 { return }
+  package func write(_ recovery: RecoveryOutcome, to writer: inout JSONWriter) {
     writer.key("recovered")
     writer.beginObject()
     writer.key("count")
-    writer.int64(Int64(count))
+    writer.int64(Int64(recovery.count))
     writer.key("refused")
     writer.beginArray()
-    for refusal in refused {
+    for refusal in recovery.refused {
       writer.beginObject()
       writer.key("index")
       writer.int64(Int64(refusal.index))

@@ -129,7 +129,7 @@ package struct SyncAnswers {
       zones.filter { $0.role.isEmpty && isAwaitingRecovery($0) }, unknown, questions, to: &writer)
     write(proofs, zones, request, of: device, to: &writer)
     write(questions, to: &writer)
-    if let refused = outcome.refusedRecoveries { write(refused, of: request.recovered.count, to: &writer) }
+    if let recovery = outcome.recovery, !request.recovered.isEmpty { write(recovery, to: &writer) }
     if offered.count < settled.count {
       writer.key("withheld")
       writer.int64(Int64(settled.count - offered.count))

@@ -60,8 +60,11 @@ package struct SyncRun {
     var unfinished: CutDeletion?
     try zones.take(request.claims, by: author)
     var outcome = SyncOutcome()
-    outcome.refusedRecoveries = try records.take(request.recovered, by: author)
-    for index in replays..<request.changeSets.count {
+    let recovery = try records.take(request.recovered, by: author)
+    outcome.recovery = recovery
+    // The change sets may build on records that the device sends again first.
+    let last = recovery.count < request.recovered.count ? replays : request.changeSets.count
+    for index in replays..<last {
       // The remaining change sets stay unconfirmed. The device sends them again, after requests of other devices.
       let applied = index - replays
       if applied > 0, work.hasDoneEnough(applied) {

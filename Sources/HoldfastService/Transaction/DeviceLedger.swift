@@ -15,6 +15,8 @@ package final class DeviceLedger {
   /// By number; nil for unknown devices.
   private var devices: [Int64: Device?] = [:]
   private var acks: [AckKey: ZoneAck?] = [:]
+  /// Which devices have acks from other epochs, as long as their acks do not change.
+  private var foreign: [Int64: Bool] = [:]
   /// Acks that are stored as those of a lost zone if they have no stored predecessor.
   private var doubted: Set<AckKey> = []
   private var refusals: [NewRefusal] = []
@@ -28,6 +30,7 @@ package final class DeviceLedger {
   func begin(_ fetched: Fetched) {
     devices = fetched.devices.mapValues { $0.map { Device(row: $0) } }
     acks.removeAll(keepingCapacity: true)
+    foreign.removeAll(keepingCapacity: true)
     doubted.removeAll(keepingCapacity: true)
     refusals.removeAll(keepingCapacity: true)
     losses.removeAll(keepingCapacity: true)
@@ -131,10 +134,19 @@ package final class DeviceLedger {
 
   /// Whether a device has an ack from an epoch other than `epoch`, of a zone that it has not lost since.
   func hasAcks(_ number: Int64, notOf epoch: String) throws -> Bool {
-    if acks.contains(where: { $0.key.device == number && isForeign($0.key, $0.value, epoch) }) { return true }
+    if let known = foreign[number] { return known }
+    let found = try findAcks(number, notOf: epoch)
+    foreign[number] = found
+    return found
+  }
+
+  private func findAcks(_ number: Int64, notOf epoch: String) throws -> Bool {
+    let pending = acks.filter { $0.key.device == number }
+    if pending.contains(where: { isForeign($0.key, $0.value, epoch) }) { return true }
     if (devices[number] ?? nil)?.clearsAcks == true { return false }
-    return try table.ackedZones(of: number, notOf: epoch).contains { zone in
-      acks[AckKey(device: number, zone: zone)] == nil
+    // One more than those that the transaction replaces.
+    return try table.ackedZones(of: number, notOf: epoch, limit: pending.count + 1).contains { zone in
+      pending[AckKey(device: number, zone: zone)] == nil
     }
   }
 
@@ -163,6 +175,7 @@ package final class DeviceLedger {
 
   /// Purges all acks of a device, except those of lost zones.
   func purgeAcks(_ number: Int64) throws {
+    foreign[number] = nil
     try change(number) { $0.clearsAcks = true }
     acks = acks.filter { $0.key.device != number }
   }
@@ -173,6 +186,7 @@ package final class DeviceLedger {
   /// - Parameter isDoubted: whether an ack without a stored predecessor counts as one of a lost zone.
   func setAck(_ number: Int64, zone: String, _ ack: ZoneAck?, isDoubted: Bool) {
     let key = AckKey(device: number, zone: zone)
+    foreign[number] = nil
     acks[key] = .some(ack)
     if isDoubted, ack?.epoch.isEmpty == false { doubted.insert(key) } else { doubted.remove(key) }
   }

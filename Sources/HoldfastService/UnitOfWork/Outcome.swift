@@ -19,12 +19,21 @@ package enum Outcome: Sendable, Equatable {
 
 /// What a sync request came to.
 package struct SyncOutcome: Sendable, Equatable {
-  /// The recovered items that were refused; nil if no item was processed.
-  var refusedRecoveries: [RefusedRecovery]?
+  /// What became of the recovered items; nil if no item was processed.
+  var recovery: RecoveryOutcome?
   /// The applied change sets that only created records.
   var created: [CreatedSet] = []
 
   package init() {}
+}
+
+/// What became of the recovered items of a request.
+package struct RecoveryOutcome: Sendable, Equatable {
+  /// How many were dealt with, from the first one. The device sends the others again.
+  package var count: Int
+  package var refused: [RefusedRecovery] = []
+
+  package init(count: Int) { self.count = count }
 }
 
 /// The reason why a recovered item was refused.
