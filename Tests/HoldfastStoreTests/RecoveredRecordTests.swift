@@ -212,4 +212,59 @@ import Testing
     carl.unsentAcks = [acks[acks.count - 1]]
     #expect(try carl.sync([.delete("items", carl.newID())]).refused.isEmpty)
   }
+
+  // MARK: Conflicts
+
+  private func conflict(_ id: String, of record: String, by user: String, rev: Int64 = 1) -> JSONValue {
+    [
+      "table": "conflicts", "id": .string(id), "zone": .string(list), "rev": .integer(rev),
+      "columns": [
+        "record_table": "items", "record_id": .string(record), "column_name": "title", "policy": "latest",
+        "winner_value": "Milk", "loser_value": "Poison", "winner_user": .string(alice.user),
+        "winner_device": .string(alice.id), "winner_at": "2026-11-21T10:00:00.000Z",
+        "loser_user": .string(user),
+        "loser_device": "d", "loser_at": "2026-11-21T10:00:00.000Z",
+      ],
+    ]
+  }
+
+  @Test("a recovered conflict is about a record of its zone, and names users with access to it (I10)")
+  func conflicts() throws {
+    let hidden = try alice.makeItem(try alice.makeList("Hidden"), "Secret")
+    let carl = try server.signUp("carl")
+    let (forged, own) = (bob.newID(), bob.newID())
+    #expect(
+      try codes(recover(bob, [conflict(forged, of: hidden, by: bob.user)])) == [.referenceMissing])
+    #expect(try codes(recover(bob, [conflict(own, of: item, by: carl.user)])).isEmpty)
+    try alice.pull()
+    #expect(!alice.has("conflicts", forged))
+    #expect(alice.column("conflicts", own, "loser_user") == .null)
+    #expect(alice.column("conflicts", own, "loser_device") == .null)
+    #expect(alice.column("conflicts", own, "winner_user") == .string(alice.user))
+    // Of one that is there nothing changes but the choice.
+    #expect(try codes(recover(bob, [conflict(own, of: hidden, by: bob.user, rev: 9)])).isEmpty)
+    try alice.pull()
+    #expect(alice.column("conflicts", own, "record_id") == .string(item))
+    #expect(try server.findings().isEmpty)
+  }
+
+  @Test("a value from the conflict log follows the rules of its column when it is taken")
+  func taken() throws {
+    for (value, status) in [("11", 422), ("\"x\"", 422), ("5", 200)] {
+      let id = bob.newID()
+      let conflict: JSONValue = [
+        "table": "conflicts", "id": .string(id), "zone": .string(list), "rev": 1,
+        "columns": [
+          "record_table": "items", "record_id": .string(item), "column_name": "amount", "policy": "latest",
+          "winner_value": .integer(1), "loser_value": try JSONValue(parsing: Array(value.utf8)),
+        ],
+      ]
+      #expect(try codes(recover(bob, [conflict])).isEmpty)
+      let reply = try RestClient(alice).send(
+        "POST", "/v1/tables/conflicts/\(id)/resolve", ["take": "loser"])
+      #expect(reply.status == status)
+    }
+    try alice.pull()
+    #expect(alice.column("items", item, "amount") == 5)
+  }
 }

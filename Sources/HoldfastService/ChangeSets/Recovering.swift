@@ -164,9 +164,10 @@ struct Recovering: ChangeSetPart {
     var record = live
     var stamps =
       RecordStamps(live.stamps) ?? RecordStamps(creation: ColumnStamp(rev: live.rev, stamp: .zero, device: 0))
-    let changed = columns.filter { table.zone != .explicit || $0 == stores.memberColumns.role }
+    let changed = columns.filter { changes(table.columns[$0], of: table) }
+    let values = try item.values.map { try believable($0, of: table, in: live.zone) }
     for index in changed {
-      record.values[index] = item.values?[index] ?? .null
+      record.values[index] = values?[index] ?? .null
       // A zero stamp: the value is older than every edit that still waits on a device.
       stamps[table.columns[index].name] = ColumnStamp(rev: rev, stamp: .zero, device: author.device)
     }
@@ -305,6 +306,10 @@ struct Recovering: ChangeSetPart {
         _ = try put(tombstone, of: item)
         return 0
       }
+    }
+    if table.zone == .server {
+      try requireRecord(ofConflict: values, in: zone)
+      values = try believable(values, of: table, in: zone)
     }
     Trace.took(.recovered)
     let stamps = RecordStamps(creation: ColumnStamp(rev: item.rev, stamp: .zero, device: author.device))

@@ -22,7 +22,8 @@ extension RestRun {
     guard let column = stores.schema.tables[table].index(of: name) else {
       throw Problem(.unknownColumn, "\(stores.schema.tables[table].name) has no column \(name).")
     }
-    let (value, resolution) = try taken(choice, of: conflict, stores.schema.tables[table].columns[column])
+    let definition = stores.schema.tables[table].columns[column]
+    let (value, resolution) = try taken(choice, of: conflict, definition)
     let record: StoredRecord
     switch try look(key) {
     case .nothing: throw Problem(.recordUnknown, "The record of the conflict.")
@@ -48,6 +49,8 @@ extension RestRun {
       settings: [.init(column: column, value: value)])
     let isDeletion = conflict["policy"] == .text("delete")
     let stays = resolution == "winner" && (isDeletion || conflict.isWinnerInRecord)
+    // The log may have a value from before the column got its present rules.
+    if !stays { try definition.check(value) }
     if let refused = try choose(resolution, item, with: stays ? nil : edit) { throw refused }
     return try shown(key)
   }
@@ -59,7 +62,9 @@ extension RestRun {
     )
   {
     func value(_ bytes: [UInt8]) throws -> Value {
-      try JSONReader.read(bytes) { try column.value(from: &$0) }
+      do { return try JSONReader.read(bytes) { try column.value(from: &$0) } } catch let error as JSONError {
+        throw Problem(.invalidValue, error.description)
+      }
     }
     func logged(_ name: String) throws -> Value {
       try conflict[name].text.map { try value(Array($0.utf8)) } ?? .null
@@ -68,10 +73,7 @@ extension RestRun {
     case .winner: return (try logged("winner_value"), "winner")
     case .loser: return (try logged("loser_value"), "loser")
     case .value(let bytes):
-      let own: Value
-      do { own = try value(bytes) } catch let error as JSONError {
-        throw Problem(.invalidValue, error.description)
-      }
+      let own = try value(bytes)
       try column.check(own)
       if own == (try logged("loser_value")) { return (own, "loser") }
       let isKnown = conflict["policy"] != .text("delete") && !conflict.isWinnerInRecord
