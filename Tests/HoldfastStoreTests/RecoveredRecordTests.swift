@@ -267,4 +267,18 @@ import Testing
     try alice.pull()
     #expect(alice.column("items", item, "amount") == 5)
   }
+
+  // MARK: Other zones
+
+  @Test("a recovered copy of a record that lives in a hidden zone leaves nothing that tells of it (I10)")
+  func hidden() throws {
+    let hidden = try alice.makeItem(try alice.makeList("Hidden"), "Secret")
+    try alice.sync([.update("items", hidden, ["title": "Changed"])])
+    _ = try recover(bob, [item(hidden, "Secret", rev: 1)])
+    #expect(
+      try server.integer(
+        "SELECT count(*) FROM holdfast_tombstones WHERE id = '\(hidden)'",
+        "SELECT count(*) FROM holdfast.records WHERE state > 0 AND id = '\(hidden)'") == 0)
+    #expect(try server.findings().isEmpty)
+  }
 }

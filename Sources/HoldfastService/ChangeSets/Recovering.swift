@@ -68,14 +68,15 @@ struct Recovering: ChangeSetPart {
     return try insert(item)
   }
 
-  /// Writes a departure to the zone from which a record was recovered, if the record is not there. Devices then remove it from that zone.
+  /// Writes a departure to the zone from which a record was recovered, if the record is in another one that the author may read. Devices then
+  /// remove it from that zone.
   private func announceDeparture(of item: RecoveredRecord) throws {
     let name = schema.tables[item.table].name
     let home =
       try stores.tables[item.table].record(item.id)?.zone
       ?? stores.tombstones.deletion(item.id, of: name)?.zone
     guard let home, home != item.zone, let role = try ledger.role(of: author.user, in: item.zone),
-      role >= .editor
+      role >= .editor, try ledger.role(of: author.user, in: home) != nil
     else { return }
     let departure = Tombstone(zone: item.zone, rev: item.rev, stamp: author.clock, device: author.device)
     try stores.insert(
