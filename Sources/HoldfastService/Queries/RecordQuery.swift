@@ -10,6 +10,8 @@ package struct RecordQuery: Equatable {
 
   static let pageLimit = 1000
   package static let resultLimit = 250_000
+  /// The maximum number of combinations of the values of all `in`: an index is searched for each.
+  static let combinationLimit = 2000
 
   /// The index of the table in the schema.
   package let table: Int
@@ -52,7 +54,22 @@ package struct RecordQuery: Equatable {
       }
       if item.name != "zone", item.name != "columns" { isWhole = false }
     }
+    try requireFewCombinations()
     if !filters.isEmpty { index = try Self.plan(filters, table, schema) }
+  }
+
+  private func requireFewCombinations() throws(Problem) {
+    var count = 1
+    for case .among(let values) in filters.map(\.test) {
+      // A filter has at most 200 values, so the product does not overflow before it is compared.
+      count *= max(1, values.count)
+      if count > Self.combinationLimit {
+        throw Problem(
+          .invalidValue,
+          "The values of all \"in\" have more than \(Self.combinationLimit) combinations: ask in several requests."
+        )
+      }
+    }
   }
 
   private static func order(_ text: String, of table: TableSchema) throws(Problem) -> [Order] {
