@@ -26,6 +26,9 @@ import Testing
       (#"{"protocol":1,"last_server_clock":"now"}"#, .invalidRequest),
       (#"{"protocol":1,"last_server_clock":1}"#, .invalidRequest),
       (#"{"protocol":1} x"#, .malformedJSON), (#"{"protocol":1,"digest":"\ud800"}"#, .malformedJSON),
+      (#"{"protocol":1.0}"#, .invalidRequest), (#"{"protocol":1e999}"#, .invalidRequest),
+      (#"{"protocol":99999999999999999999}"#, .invalidRequest), (#"{"protocol":01}"#, .malformedJSON),
+      (#"{"protocol":1.0,}"#, .malformedJSON),
       ("[]", .invalidRequest), (#"{"protocol":"1"}"#, .invalidRequest), (#"{}"#, .invalidRequest),
       (#"{"protocol":1,"first":0}"#, .invalidRequest), (#"{"protocol":1,"chain":"x"}"#, .invalidRequest),
       (#"{"protocol":1,"change_sets":[[]]}"#, .invalidRequest),
@@ -40,6 +43,18 @@ import Testing
     #expect(answer.status == 400)
     #expect(answer.headers.contains { $0.name == "Content-Type" && $0.value == "application/problem+json" })
     #expect(try alice.sync().confirmed == 1)
+  }
+
+  @Test("a number of another kind than the one asked for is no invalid JSON")
+  func numbers() throws {
+    let rest = RestClient(alice)
+    for (number, code) in [
+      ("1.5", "invalid-request"), ("1e999", "invalid-request"), ("1.", "malformed-json"),
+    ] {
+      let text = #"{"role":"editor","uses":1,"expires_in":\#(number)}"#
+      let reply = try rest.send("POST", "/v1/zones/\(list)/invitations", text: text)
+      #expect(reply.status == 400 && reply.code == code)
+    }
   }
 
   @Test("an operation that is wrong is refused by what is wrong with it (I12)")

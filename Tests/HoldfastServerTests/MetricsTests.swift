@@ -144,6 +144,13 @@ import Testing
     #expect(Self.sample(text, #"holdfast_problems_total{problem="token-missing"}"#) == "1")
     // The probe of /readyz is one; a retention pass may have come as well.
     #expect(Int(Self.sample(text, #"holdfast_commit_seconds_count{lane="fast"}"#) ?? "") ?? 0 >= 1)
+    // Anything else is refused for what it is, before its body.
+    for (method, path, status) in [("POST", "metrics", 405), ("POST", "other", 404)] {
+      var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)/\(path)")))
+      (request.httpMethod, request.httpBody) = (method, Data("x".utf8))
+      let answer = try await URLSession.shared.data(for: request).1 as? HTTPURLResponse
+      #expect(answer?.statusCode == status)
+    }
     // The server itself does not show them.
     #expect(try await get("\(server.url)/metrics").contains("not-found"))
   }

@@ -58,6 +58,14 @@ public struct JSONError: Error, Hashable, Sendable {
     self.offset = offset
     self.expected = expected
   }
+
+  /// Whether the text can be valid JSON, and only the value is another than the one asked for.
+  package var isOfValue: Bool {
+    switch code.fault {
+    case .typeMismatch, .notAnInteger, .numberOutOfRange: true
+    default: false
+    }
+  }
 }
 
 extension JSONError: CustomStringConvertible {

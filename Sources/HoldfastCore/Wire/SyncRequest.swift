@@ -97,7 +97,7 @@ package struct SyncRequest: Sendable {
     } catch let problem as Problem {
       throw problem
     } catch let error as JSONError {
-      throw Problem(error.code == .typeMismatch ? .invalidRequest : .malformedJSON, error.description)
+      throw Problem(error.isOfValue ? .invalidRequest : .malformedJSON, error.description)
     } catch {
       throw Problem(.invalidRequest)
     }

@@ -20,15 +20,12 @@ final class MetricsServer: Sendable {
       maximumBodyBytes: 0, maximumHeaderBytes: 8 << 10, maximumConnections: 16,
       maximumConnectionsPerAddress: 16, requestDeadline: .seconds(10), idleTimeout: .seconds(120))
     http = try HTTPServer(
-      address: address.host, port: address.port, threads: 1, limits: limits, log: log
-    ) { request, responder in
-      guard request.path == "/metrics" else {
-        responder.respond(HTTPResponse.plain(status: 404))
-        return
+      address: address.host, port: address.port, threads: 1, limits: limits, log: log,
+      admission: { request, admission in
+        if let refusal = Self.refusal(of: request) { admission.refuse(refusal) } else { admission.admit() }
       }
-      guard request.method == "GET" || request.method == "HEAD" else {
-        var refusal = HTTPResponse.plain(status: 405)
-        refusal.headers.append(("Allow", "GET, HEAD"))
+    ) { request, responder in
+      if let refusal = Self.refusal(of: request) {
         responder.respond(refusal)
         return
       }
@@ -37,6 +34,15 @@ final class MetricsServer: Sendable {
           status: 200, headers: [("Content-Type", PrometheusText.mediaType), ("Cache-Control", "no-store")],
           body: Array(text().utf8)))
     }
+  }
+
+  /// The answer to a request for anything else; nil for `GET /metrics`.
+  private static func refusal(of request: HTTPRequest) -> HTTPResponse? {
+    if request.path != "/metrics" { return HTTPResponse.plain(status: 404) }
+    if request.method == "GET" || request.method == "HEAD" { return nil }
+    var refusal = HTTPResponse.plain(status: 405)
+    refusal.headers.append(("Allow", "GET, HEAD"))
+    return refusal
   }
 
   /// Stops; a second call does nothing.

@@ -5,7 +5,7 @@ package func readJSON(_ body: [UInt8], _ read: (inout JSONReader) throws -> Void
   do { try JSONReader.read(body, read) } catch let problem as Problem { throw problem } catch let error
     as JSONError
   {
-    throw Problem(error.code == .typeMismatch ? .invalidRequest : .malformedJSON, error.description)
+    throw Problem(error.isOfValue ? .invalidRequest : .malformedJSON, error.description)
   } catch { throw Problem(.invalidRequest) }
 }
 
