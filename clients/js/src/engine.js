@@ -236,12 +236,9 @@ export class SyncEngine {
 
   /** Sends a request, and reads its answer, which may be a portal's. @throws ServerError; SyncError */
   async ask(request, read) {
-    let answer;
-    try {
-      answer = await this.transport.request(request);
-    } catch (error) {
+    const answer = await this.transport.request(request).catch((error) => {
       throw new SyncError("offline", `The server can't be reached: ${error.message}`);
-    }
+    });
     if (answer.status >= 300) throw new ServerError(problemOf(answer.body, answer.status));
     try {
       return read(answer.body);
@@ -328,15 +325,14 @@ export class SyncEngine {
   /** Sends a request of a sync, and notes whether it was too large for a slow way. */
   async send(request) {
     const size = utf8Length(request.body);
-    try {
-      const answer = await this.transport.request({ method: "POST", path: "v1/sync", body: request.body, session: request });
-      if (answer.status === 408) this.requestSize.lose(size);
-      else this.requestSize.arrive(size);
-      return answer;
-    } catch (error) {
+    const sent = this.transport.request({ method: "POST", path: "v1/sync", body: request.body, session: request });
+    const answer = await sent.catch((error) => {
       this.requestSize.lose(size);
       throw error;
-    }
+    });
+    if (answer.status === 408) this.requestSize.lose(size);
+    else this.requestSize.arrive(size);
+    return answer;
   }
 
   async apply(body, request) {
