@@ -61,7 +61,8 @@ struct Sealing {
     try body(try inOrder(loose), &state)
     // Of records that were created and deleted again, and of tables that are unknown here.
     try connection.run("DELETE FROM holdfast_edits WHERE change_set IS NULL")
-    if state.clock != before.clock {
+    // A clock at its end stands still.
+    if state.clock != before.clock || state.nextNumber != before.nextNumber {
       try connection.run(
         "UPDATE holdfast_local SET next_number = ?, chain = ?, clock = ?",
         [.integer(state.nextNumber), .text(state.chain.text), .integer(state.clock.rawValue)])
