@@ -178,7 +178,7 @@ struct AnswerApplying {
     }
   }
 
-  private func progress(since state: DeviceState, _ applied: Applied) -> SyncMachine.Progress {
+  private func progress(since state: DeviceState, _ applied: Applied) -> AnswerProgress {
     // What a newer app has sent in vain is sent again with each other schema.
     let isUnknown = answer.refused.contains { refused in
       refused.last == answer.confirmed

@@ -1,3 +1,13 @@
+/// What an answer brought: PROTOCOL.md, section 6.2.
+package enum AnswerProgress: Equatable, Sendable {
+  /// Nothing.
+  case none
+  /// Changes, few of them.
+  case little
+  /// An operation was confirmed, records or claims were settled, or much came.
+  case much
+}
+
 /// What an answer changed on the device.
 struct Applied: Sendable {
   /// Whether there is more to ask for or to send.
@@ -11,7 +21,7 @@ struct Applied: Sendable {
   /// How many change sets went into quarantine.
   var quarantined = 0
   /// What the answer brought.
-  var progress = SyncMachine.Progress.none
+  var progress = AnswerProgress.none
   /// How long the first of the zones waits that are to be resynced later; nil for none.
   var resetWait: Duration?
 }

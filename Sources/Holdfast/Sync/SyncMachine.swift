@@ -21,16 +21,6 @@ package struct SyncMachine {
     case unacceptable(items: Int, isTooLarge: Bool, reason: String)
   }
 
-  /// What an answer brought.
-  package enum Progress: Equatable, Sendable {
-    /// Nothing.
-    case none
-    /// Changes, few of them.
-    case little
-    /// An operation was confirmed, records or claims were settled, or much came.
-    case much
-  }
-
   package enum Event: Equatable, Sendable {
     case signedIn, signedOut
     case launched, edited, syncNow, reachable, timer
@@ -40,7 +30,7 @@ package struct SyncMachine {
     ///   - items: how many change sets, or records that are recovered, the request had.
     case answered(
       hasMore: Bool, hasLargeZone: Bool = false, wait: Duration? = nil, items: Int = 0,
-      progress: Progress = .much)
+      progress: AnswerProgress = .much)
     /// A stretch of the snapshot is here: the last, or that of a snapshot which is no longer wanted.
     case downloaded(isLast: Bool)
     case failed(Failure)
@@ -189,7 +179,7 @@ package struct SyncMachine {
   /// After an answer. One that wants another request and brings little may come for ever, from a server at fault or in a network that repeats what it
   /// carried once: such are followed for a while, and then as after a failure.
   private mutating func goOn(
-    after progress: Progress, hasMore: Bool, hasLargeZone: Bool, _ wait: Duration?
+    after progress: AnswerProgress, hasMore: Bool, hasLargeZone: Bool, _ wait: Duration?
   ) -> [Action] {
     if progress != .none { vainPushes = 0 } else if isPushed { vainPushes += 1 }
     if progress == .much { (failures, fruitless) = (0, 0) }

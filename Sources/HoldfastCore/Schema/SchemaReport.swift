@@ -90,20 +90,23 @@ package struct SchemaReport: Sendable {
 
 extension SchemaReport.Change {
   fileprivate static func removedTable(_ name: String, isAdopted: Bool) -> Self {
-    Self(
+    let fate =
+      isAdopted ? "The team's table stays as it is" : "It keeps the records until `holdfast schema prune`"
+    return Self(
       place: "tables.\(name)", what: "removal",
       effects: [
-        "Server: serves it no more. \(isAdopted ? "The team's table stays as it is" : "It keeps the records until `holdfast schema prune`"). For the devices they become tombstones, one statement, while writers of the table wait.",
+        "Server: serves it no more. \(fate). For the devices they become tombstones, one statement, while writers of the table wait.",
         "Old apps: find it empty; their edits of it are refused (unknown-table) and wait in quarantine, each change set whole.",
         "New apps: drop the table when they open their database. Edits that wait are still sent.",
       ])
   }
 
   fileprivate static func renamedTable(_ renaming: SchemaDifference.Renaming, isAdopted: Bool) -> Self {
-    Self(
+    let fate = isAdopted ? "the team's table keeps its name" : "ALTER TABLE RENAME"
+    return Self(
       place: "tables.\(renaming.new)", what: "new name; it was \(renaming.old)",
       effects: [
-        "Server: \(isAdopted ? "the team's table keeps its name" : "ALTER TABLE RENAME"); tombstones (PostgreSQL: all ledger rows of the table) get the name, one statement as long as that takes, while writers of the table wait. Indexes of SQLite are made again.",
+        "Server: \(fate); tombstones (PostgreSQL: all ledger rows of the table) get the name, one statement as long as that takes, while writers of the table wait. Indexes of SQLite are made again.",
         "Old apps: go on with the old name, in both directions.",
         "New apps: rename their table when they open their database, with all unsent edits.",
       ])
@@ -186,10 +189,11 @@ extension SchemaReport.Change {
   private static func renamed(
     _ place: String, _ renaming: SchemaDifference.Renaming, _ isAdopted: Bool
   ) -> Self {
-    Self(
+    let fate = isAdopted ? "the team has renamed the column of its table" : "ALTER TABLE RENAME COLUMN"
+    return Self(
       place: place, what: "new name; it was \(renaming.old)",
       effects: [
-        "Server: \(isAdopted ? "the team has renamed the column of its table" : "ALTER TABLE RENAME COLUMN"); who changed the column when is rewritten in one statement over the records that have it, while writers of the table wait.",
+        "Server: \(fate); who changed the column when is rewritten in one statement over the records that have it, while writers of the table wait.",
         "Old apps: go on with the old name, in both directions. Programs of REST may send the old name, and read the new one.",
         "New apps: rename their column when they open their database, with all unsent edits.",
       ])

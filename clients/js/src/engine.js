@@ -247,8 +247,6 @@ export class SyncEngine {
     }
   }
 
-  // The machine.
-
   run(event) {
     for (const action of this.machine?.handle(event) ?? []) this.perform(action);
   }
