@@ -116,7 +116,7 @@ public final class HTTPTransport: EventTransport {
   /// The address of a request: its target, as it stands, below the server's.
   private func address(_ target: String) -> String {
     let base = server.absoluteString
-    return base + (base.hasSuffix("/") ? "" : "/") + target
+    return base + (base.hasSuffix("/") ? "" : "/") + target.drop { $0 == "/" }
   }
 
   #if !os(Linux) || HOLDFAST_STANDINS
