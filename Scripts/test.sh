@@ -104,9 +104,9 @@ javascript() {
   say_again "$output" '^ *not ok '
 }
 
-# start COMMAND...: runs it beside the others, of which there are two: with more, tests wait for two processors.
+# start COMMAND...: runs it beside the others, of which there are three: some of them wait for what is not a processor.
 start() {
-  while (($(jobs -rp | wc -l) >= 3)); do wait -n || true; done
+  while (($(jobs -rp | wc -l) >= 4)); do wait -n || true; done
   {
     "$@"
     echo >>"$folder/ended"
@@ -130,7 +130,7 @@ Scripts/typecheck-apps.sh
 # What takes longest begins first.
 set -m
 start on_postgres HoldfastStore "${one_store[@]}" "${chosen[@]}"
-if (($# == 0)); then start simulate --scenarios --every 10; fi
+if (($# == 0)); then start simulate --scenarios --every 14; fi
 start run 'on SQLite' EndToEnd
 start on_postgres HoldfastServer "${one_store[@]}"
 start on_postgres EndToEnd "${one_store[@]}" "${once[@]}"
