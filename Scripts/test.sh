@@ -130,7 +130,7 @@ Scripts/typecheck-apps.sh
 # What takes longest begins first.
 set -m
 start on_postgres HoldfastStore "${one_store[@]}" "${chosen[@]}"
-if (($# == 0)); then start simulate --scenarios --every 14; fi
+if (($# == 0)); then start simulate --scenarios --every 28; fi
 start run 'on SQLite' EndToEnd
 start on_postgres HoldfastServer "${one_store[@]}"
 start on_postgres EndToEnd "${one_store[@]}" "${once[@]}"
