@@ -138,10 +138,10 @@ struct S3Requests {
     var url = "\(access.endpoint)/\(place.bucket)"
     if let name {
       let parts = (place.prefix + name).split(separator: "/", omittingEmptySubsequences: false)
-      url += parts.map { "/" + percentEncoded(String($0)) }.joined()
+      url += parts.map { "/" + String($0).percentEncoded }.joined()
     }
     if !query.isEmpty {
-      url += "?" + query.map { "\($0)=\(percentEncoded($1))" }.joined(separator: "&")
+      url += "?" + query.map { "\($0)=\($1.percentEncoded)" }.joined(separator: "&")
     }
     var request = HTTPClientRequest(
       method: method, url: url, headers: access.sessionToken.map { [("x-amz-security-token", $0)] } ?? [])

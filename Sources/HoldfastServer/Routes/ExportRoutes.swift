@@ -37,7 +37,7 @@ struct ExportRoutes {
           headers.append(
             (
               "Link",
-              "</v1/account/export\(path)?after=\(percentEncoded(next.text(in: api.schema)))>; rel=\"next\""
+              "</v1/account/export\(path)?after=\(next.text(in: api.schema).percentEncoded)>; rel=\"next\""
             ))
         }
         return .answer(HTTPResponse(status: 200, headers: headers, body: lines.bytes))

@@ -33,7 +33,7 @@ extension RestRun {
         if let refused = try choose(resolution, item) { throw refused }
         return .deleted(key, tombstone)
       }
-      let address = "/v1/tables/\(stores.schema.tables[table].name)/\(percentEncoded(id))/restore"
+      let address = "/v1/tables/\(stores.schema.tables[table].name)/\(id.percentEncoded)/restore"
       let detail = "Bring the record back first with its columns: POST \(address)."
       return .failure(
         RestFailure(problem: Problem(.recordDeleted, detail), now: .deleted(key, tombstone)))

@@ -58,7 +58,7 @@ struct RestText: Sendable {
       var head = "\(Self.json)\nETag: \"\(history.tag(rev: record.rev))\""
       if isNew {
         let table = schema.tables[record.table].name
-        head += "\nLocation: /v1/tables/\(table)/\(percentEncoded(record.id))"
+        head += "\nLocation: /v1/tables/\(table)/\(record.id.percentEncoded)"
       }
       return RestAnswer(status: isNew ? 201 : 200, head: head, body: writer.bytes)
     case .deleted(let key, let tombstone):
@@ -147,16 +147,4 @@ extension RecordWriter {
       table: key.table, id: key.id, zone: tombstone.zone, rev: tombstone.rev, seq: tombstone.seq ?? 0,
       stamp: tombstone.stamp, to: &writer)
   }
-}
-
-/// A text in a URL path: percent-encodes all but the unreserved characters (RFC 3986, section 2.3).
-package func percentEncoded(_ text: String) -> String {
-  var encoded = ""
-  for byte in text.utf8 {
-    let isPlain =
-      (0x61...0x7A).contains(byte) || (0x41...0x5A).contains(byte) || (0x30...0x39).contains(byte)
-      || "-._~".utf8.contains(byte)
-    encoded += isPlain ? String(UnicodeScalar(byte)) : "%" + hexadecimal([byte]).uppercased()
-  }
-  return encoded
 }
