@@ -182,7 +182,7 @@ struct AnswerApplying {
     // What a newer app has sent in vain is sent again with each other schema.
     let isUnknown = answer.refused.contains { refused in
       refused.last == answer.confirmed
-        && [.unknownTable, .unknownColumn].contains(Problem(document: refused.problem)?.code)
+        && Problem(document: refused.problem).map(UnknownResending.isUnknown) == true
     }
     let isSettled =
       answer.confirmed > state.confirmed && !isUnknown || (answer.recovered?.count ?? 0) > 0

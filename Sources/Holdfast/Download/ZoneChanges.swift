@@ -103,8 +103,7 @@ struct ZoneChanges {
     try JSONReader.read(columns) { reader in
       try reader.readObject { key, reader in
         guard let index = form.index(of: key) else { return try reader.skipValue() }
-        let value = try definitions[index].valueOrNull(from: &reader)
-        if value != .null || !definitions[index].required { values[index] = value }
+        if let value = try definitions[index].sentValue(from: &reader) { values[index] = value }
       }
     }
     return values

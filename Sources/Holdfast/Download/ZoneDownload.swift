@@ -117,19 +117,22 @@ struct ZoneDownload {
         }
       }
       // Read here, since what happens to files must not depend on the timing of threads.
-      guard let bytes = database.pages.load(files[index]),
-        bytes.withUnsafeBufferPointer({ Self.name(of: $0, of: part.zone) }) == files[index]
-      else { throw Inapplicable.incomplete(zone: part.zone) }
+      let (zone, name) = (part.zone, files[index])
+      guard let bytes = database.pages.load(name) else { throw Inapplicable.incomplete(zone: zone) }
       return Ahead { [forms = database.serverSchema.forms] in
-        try PageParser.parse(bytes, bytes.indices, tables: forms)
+        guard bytes.withUnsafeBufferPointer({ Self.name(of: $0, of: zone) }) == name else {
+          throw Inapplicable.incomplete(zone: zone)
+        }
+        do { return try PageParser.parse(bytes, bytes.indices, tables: forms) } catch {
+          throw Inapplicable.unreadable(zone: zone, reason: error)
+        }
       }
     }
     func applyPages() throws {
       // While one page is written, another thread parses the next. One alone, so that two are in memory whatever a zone's size.
       var next = try parseAhead(0)
       for index in files.indices {
-        let page: ParsedPage
-        do { page = try next.value() } catch { throw Inapplicable.unreadable(zone: part.zone, reason: error) }
+        let page = try next.value()
         next = try parseAhead(index + 1)
         try zoneChanges.apply(page, &session)
       }

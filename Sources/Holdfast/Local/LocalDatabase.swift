@@ -255,8 +255,7 @@ package final class LocalDatabase {
 
   /// The device's clock in milliseconds since 1970, as SQLite tells it.
   func wallClock() throws -> Int64 {
-    try connection.value("SELECT CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER)")?.integer
-      ?? 0
+    try connection.value("SELECT \(DeviceTables.now)")?.integer ?? 0
   }
 
   func count(_ sql: String) throws -> Int { Int(try connection.value(sql)?.integer ?? 0) }

@@ -9,6 +9,11 @@ struct UnknownResending {
   private var schema: SyncSchema { database.schema }
   private var resending: Resending { Resending(database: database) }
 
+  /// Whether a server with another schema may take what was refused so.
+  static func isUnknown(_ problem: Problem) -> Bool {
+    problem.code == .unknownTable || problem.code == .unknownColumn
+  }
+
   /// Writes such change sets again, oldest first, in the transaction of the answer that says the other schema. One that can't be written, or whose
   /// records have gone on since, or were deleted behind it, stays for a person.
   ///
@@ -20,7 +25,7 @@ struct UnknownResending {
     var isAny = false
     for row in rows {
       guard let number = row[0].integer, let problem = Problem(document: Array((row[1].text ?? "").utf8)),
-        problem.code == .unknownTable || problem.code == .unknownColumn,
+        Self.isUnknown(problem),
         try isUntouched(number)
       else { continue }
       do {

@@ -52,10 +52,9 @@ struct Mending {
     .map { name, least in
       "UPDATE holdfast_local SET \(name) = \(least) WHERE typeof(\(name)) <> 'integer' OR \(name) < \(least)"
     }
-    let texts = ["proof", "server_schema", "renamed"].map {
+    let texts = ["server_schema", "renamed"].map {
       "UPDATE holdfast_local SET \($0) = '' WHERE \(Self.isNoText($0))"
     }
-    let tooLong = "UPDATE holdfast_local SET proof = '' WHERE length(proof) > \(SyncAnswer.tokenLimit)"
     // Who it is, a sign-in says.
     let names = ["device", "user", "name", "token"].map {
       "UPDATE holdfast_local SET \($0) = NULL WHERE \($0) IS NOT NULL AND (\(Self.isNoText($0)) OR \($0) = '')"
@@ -63,7 +62,7 @@ struct Mending {
     let limit = Int64.max / 2
     return try anyChanged(
       numbers + texts + names + [
-        tooLong,
+        "UPDATE holdfast_local SET proof = '' WHERE \(Self.isNoName("proof", longest: SyncAnswer.tokenLimit))",
         "UPDATE holdfast_local SET confirmed = 0 WHERE confirmed >= \(limit)",
         "UPDATE holdfast_local SET next_number = 1 WHERE next_number >= \(limit)",
         "UPDATE holdfast_local SET last_undo = 0 WHERE last_undo >= \(limit)",

@@ -1,13 +1,17 @@
 package import HoldfastCore
 
 extension ColumnSchema {
-  /// Reads a value that the server sends. One that this app's column can't have is null: its name may have been used again for a column of another type.
-  package func valueOrNull(from reader: inout JSONReader) throws -> Value {
+  /// Reads a value that the server sends; nil for one that counts as not sent: of another type, as a column's name may have been used again, or null
+  /// where a value is required.
+  package func sentValue(from reader: inout JSONReader) throws -> Value? {
     let start = reader.offset
-    do { return try value(from: &reader) } catch is Problem {
+    do {
+      let value = try value(from: &reader)
+      return value == .null && required ? nil : value
+    } catch is Problem {
       // A value of another kind was not read.
       if reader.offset == start { try reader.skipValue() }
-      return .null
+      return nil
     }
   }
 

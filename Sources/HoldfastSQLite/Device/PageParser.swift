@@ -15,7 +15,6 @@ package struct PageParser {
     let otherColumns: [(name: [UInt8], column: Int)]
     /// Separate from `columns`, because copying a whole `ColumnSchema` for each value would cost as much as parsing it.
     let types: [ColumnType]
-    let isRequired: [Bool]
 
     /// - Parameter formerNames: the other names of tables and columns that the server sent.
     package init(_ table: TableSchema, _ formerNames: FormerNames = FormerNames()) {
@@ -25,7 +24,6 @@ package struct PageParser {
       columns = table.columns
       columnNames = table.columns.map { Array($0.name.utf8) }
       types = table.columns.map(\.type)
-      isRequired = table.columns.map(\.required)
     }
 
     /// The index of the column with a name; nil if this app does not know it.
@@ -127,21 +125,17 @@ package struct PageParser {
       return try text(from: &reader)
     case (.integer, .number):
       if case .integer(let number) = try reader.readNumber() { return .integer(number) }
-      return none(of: column, in: table)
+      return .absent
     case (.boolean, .bool): return .integer(try reader.readBool() ? 1 : 0)
     default:
-      switch try table.columns[column].valueOrNull(from: &reader) {
-      case .null: return none(of: column, in: table)
+      switch try table.columns[column].sentValue(from: &reader) {
+      case nil: return .absent
+      case .null: return .null
       case .integer(let number): return .integer(number)
       case .real(let number): return .real(number)
       case .text(let text): return other(.text(text))
       }
     }
-  }
-
-  /// A required column gets what it has where the server sends none.
-  private func none(of column: Int, in table: Form) -> ParsedPage.Cell {
-    table.isRequired[column] ? .absent : .null
   }
 
   private mutating func text(from reader: inout JSONReader) throws -> ParsedPage.Cell {
