@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests, all or those whose name has the word given, and ends with "N passed, N failed". What goes through the
 # server's store runs on SQLite, on PostgreSQL, and some of it on PostgreSQL behind PgBouncer. All of them means the simulation too: its
-# named scenarios, interrupted at every tenth step, others each time, then new seeds for half a minute. Three of these parts run beside
+# named scenarios, interrupted at every 56th step, others each time, then new seeds for half a minute. Four of these parts run beside
 # each other: most tests wait for processes that they started.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -104,7 +104,7 @@ javascript() {
   say_again "$output" '^ *not ok '
 }
 
-# start COMMAND...: runs it beside the others, of which there are three: some of them wait for what is not a processor.
+# start COMMAND...: runs it beside the others, of which there are four: some of them wait for what is not a processor.
 start() {
   while (($(jobs -rp | wc -l) >= 4)); do wait -n || true; done
   {
@@ -130,7 +130,7 @@ Scripts/typecheck-apps.sh
 # What takes longest begins first.
 set -m
 start on_postgres HoldfastStore "${one_store[@]}" "${chosen[@]}"
-if (($# == 0)); then start simulate --scenarios --every 28; fi
+if (($# == 0)); then start simulate --scenarios --every 56; fi
 start run 'on SQLite' EndToEnd
 start on_postgres HoldfastServer "${one_store[@]}"
 start on_postgres EndToEnd "${one_store[@]}" "${once[@]}"

@@ -20,8 +20,9 @@ import Testing
     let server = try Server(configuration)
     defer { server.stop(grace: .zero) }
     let long = String(repeating: "x", count: 20_000)
-    let post = "POST /v1/sync HTTP/1.1\r\nHost: h\r\nOrigin: \(Self.origin)\r\n"
-    let get = "GET /v1/zones HTTP/1.1\r\nHost: h\r\nOrigin: \(Self.origin)\r\n"
+    let headers = "Host: h\r\nConnection: close\r\nOrigin: \(Self.origin)\r\n"
+    let post = "POST /v1/sync HTTP/1.1\r\n\(headers)"
+    let get = "GET /v1/zones HTTP/1.1\r\n\(headers)"
     for (text, status) in [
       (get + "\r\n", 401), (post + "Content-Length: 5\r\n\r\n", 401),
       (post + "Content-Length: 99999999\r\n\r\n", 401),

@@ -25,9 +25,9 @@ struct HashingTests {
       let message = random.take(count)
       let digest = ContentDigest()
       var rest = message[...]
-      while let size = [1, 64, 63, 7].first(where: { $0 <= rest.count && ($0 + rest.count) % 2 == 0 })
-        ?? (rest.isEmpty ? nil : 1)
-      {
+      while !rest.isEmpty {
+        let sizes: [Int] = [1, 64, 63, 7]
+        let size = sizes.first { $0 <= rest.count && ($0 + rest.count).isMultiple(of: 2) } ?? 1
         digest.add(Array(rest.prefix(size)))
         rest = rest.dropFirst(size)
       }

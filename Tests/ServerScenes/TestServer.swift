@@ -166,7 +166,7 @@ package final class TestServer {
     _ schema: SyncSchema? = nil, rules: Rules = Rules(), location make: (URL) throws -> DatabaseLocation,
     provider: IdentityProviderConfiguration? = nil, allowsSignUp: Bool? = nil
   ) throws {
-    location = try make(folder)
+    location = try make(folder).unhurried
     self.provider = provider
     inline = try InlineServer(
       location, schema: try schema ?? Self.schema(), rules: rules, environment: world.environment,
@@ -183,7 +183,7 @@ package final class TestServer {
 
   /// A server on a PostgreSQL database that has its tables.
   package init(adopted url: String, _ schema: SyncSchema) throws {
-    location = .postgres(PostgresLocation(url))
+    location = DatabaseLocation.postgres(PostgresLocation(url)).unhurried
     inline = try InlineServer(location, schema: schema, environment: world.environment, log: log())
   }
 
@@ -360,4 +360,14 @@ package final class TestServer {
       "products": {"zone": {"public": "catalogue"}, "columns": {"name": {"type": "text", "required": true}}}
     }}
     """
+}
+
+extension DatabaseLocation {
+  /// The same without the limits of time that a busy machine reaches.
+  fileprivate var unhurried: DatabaseLocation {
+    guard case .postgres(var location) = self else { return self }
+    location.readTimeLimit = .seconds(3600)
+    location.silenceLimit = .seconds(3600)
+    return .postgres(location)
+  }
 }
