@@ -103,13 +103,15 @@ final class ServerProcess {
     while !line.contains("\n") {
       let data = output.fileHandleForReading.availableData
       if data.isEmpty {
-        let reasons = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
-        throw StoreError(.offline, "The server did not start: \(line)\(reasons)")
+        throw StoreError(.offline, "The server did not start: \(line)\(logged)")
       }
       line += String(decoding: data, as: UTF8.self)
     }
     port = try #require(Int(line.split(separator: ":").last?.split(separator: "\n").first ?? ""))
   }
+
+  /// What it has logged since its start.
+  var logged: String { (try? String(contentsOf: log, encoding: .utf8)) ?? "" }
 
   /// SIGKILL, in the middle of whatever it does.
   func kill() {

@@ -85,18 +85,23 @@ package struct PostgresOpening {
     _ given: SyncSchema?, _ random: (Int) -> [UInt8],
     _ fill: ((PostgresConnection, PostgresLayout) throws -> Void)?
   ) throws -> (Opened, PostgresTables) {
-    for _ in 0..<Self.attempts {
+    for attempt in 0..<Self.attempts {
       do { return try open(given, random, fill) } catch let error as PostgresError
         where error.isTransient && fill == nil
       {
-        try connection.execute("ROLLBACK; SELECT pg_sleep(\(Self.pause))")
+        try connection.execute("ROLLBACK")
+        if attempt.isMultiple(of: 20) { service?.log("The start waits for locks.\(holders)") }
+        try connection.execute("SELECT pg_sleep(\(Self.pause))")
       }
     }
     throw ServerError(
       .unreachable,
-      "Somebody has held a table that is to be altered for ten minutes. End what holds it (pg_locks says who), or start again later."
+      "Somebody has held a table that is to be altered for ten minutes.\(holders) End that, or start again later."
     )
   }
+
+  /// Who holds locks of tables.
+  private var holders: String { LockHolders.sentence(of: "l.relation IS NOT NULL", on: connection) }
 
   /// - Returns: also the tables, whose indexes are created after the transaction.
   private func open(
@@ -113,9 +118,13 @@ package struct PostgresOpening {
       if fill != nil, !isNew {
         throw ServerError(.refused, "The database has a Holdfast in it. Make a new one, and restore into it.")
       }
+      if heals, !isNew, try PostgresIdentity(connection).difference(connection) != nil {
+        throw ServerError(.refused, PostgresEpoch.replaced)
+      }
       let before = try isNew ? nil : PostgresStructure(in: connection)
       let schema: SyncSchema
       var old: SyncSchema?
+      var notices: [String] = []
       if isNew {
         guard let given else { throw Self.nothing }
         if service?.mustExist == true {
@@ -132,6 +141,8 @@ package struct PostgresOpening {
         let stored = try SyncSchema(json: Array(meta("schema").utf8))
         old = stored
         schema = given ?? stored
+        // A change of the schema may feed records. Those are of the new epoch.
+        if let service { notices += try takeUp(service) }
       }
       var tables = PostgresTables(schema: schema, namespace: try namespace())
       let rows = try connection.query("SELECT name, relation FROM holdfast.tables")
@@ -143,8 +154,9 @@ package struct PostgresOpening {
       let layout = PostgresLayout(schema, relations)
       try fill?(connection, layout)
       let structure = try PostgresStructure.keep(since: before, on: connection)
-      var notices = try service.map { try takeUp($0, isNew: isNew) } ?? []
       if service != nil {
+        if isNew { notices.append("The database is new: there was no Holdfast in it.") }
+        try PostgresIdentity(connection).store(connection)
         notices += try structure.missing(on: connection).map(\.description)
         notices += try PostgresTeamTriggers.warnings(on: connection).map(\.description)
       }
@@ -164,15 +176,13 @@ package struct PostgresOpening {
   /// Begins a new epoch if the database is not the one that was served last.
   ///
   /// - Returns: the messages for the operator.
-  private func takeUp(_ service: DatabaseService, isNew: Bool) throws -> [String] {
+  private func takeUp(_ service: DatabaseService) throws -> [String] {
     let identity = try PostgresIdentity(connection)
-    var notices = isNew ? ["The database is new: there was no Holdfast in it."] : []
-    if let difference = try identity.difference(connection) {
-      notices.append(try identity.takeUp(difference, service, on: connection))
-    } else {
-      try identity.store(connection)
+    guard let difference = try identity.difference(connection) else { return [] }
+    if try PostgresIdentity.isBeingRestored(connection) {
+      throw ServerError(.unreachable, PostgresIdentity.beingRestored)
     }
-    return notices
+    return [try identity.takeUp(difference, service, on: connection)]
   }
 
   /// Whether the database has a schema `holdfast`.

@@ -52,14 +52,15 @@ public final class Server: Sendable {
         write(line)
       }, from: configuration.logLevel, slow: configuration.slowLimit, now: environment.now)
     self.log = log
-    (database, lock) = try configuration.database.serve(
-      schema: configuration.schema, removals: configuration.removals,
-      DatabaseService(
-        environment: environment, mustExist: configuration.mustExist,
-        slow: configuration.slowLimit.map { SlowStatements(over: $0) { log.slow($0) } }
-      ) {
-        log.event("history", level: .warning, $0)
-      })
+    let service = DatabaseService(
+      environment: environment, mustExist: configuration.mustExist,
+      slow: configuration.slowLimit.map { SlowStatements(over: $0) { log.slow($0) } }
+    ) { log.event("history", level: .warning, $0) }
+    // The opening may wait for the locks of others. It is a transaction, so its process may be ended at any moment.
+    (database, lock) = try deliveringSignals(configuration.isEndedBySignals ? Self.endSignals : []) {
+      try configuration.database.serve(
+        schema: configuration.schema, removals: configuration.removals, service)
+    }
     tls = configuration.tls
     let contents = try configuration.tls?.read()
     tlsContents = Locked(contents)
@@ -144,6 +145,7 @@ public final class Server: Sendable {
     blockStopSignals()
     defer { LogQueue.standardError.flush(within: .seconds(2)) }
     var configuration = configuration
+    configuration.isEndedBySignals = true
     // Some files are reserved for the database, so that many connections can't keep it from being opened.
     let connections = max(prepareProcess() - 128, 16)
     configuration.limits.maximumConnections = min(configuration.limits.maximumConnections, connections)
@@ -168,7 +170,8 @@ public final class Server: Sendable {
     blockSignals(stopSignals)
   }
 
-  private static let stopSignals = [SIGTERM, SIGINT, SIGHUP]
+  private static let endSignals = [SIGTERM, SIGINT]
+  private static let stopSignals = endSignals + [SIGHUP]
 
   /// Raises the limit of open files to its maximum, one for each connection. Ignores SIGXFSZ, so that a file beyond its size limit is a
   /// write error and does not kill the process.

@@ -9,6 +9,14 @@ func blockSignals(_ signals: [Int32]) {
   pthread_sigmask(SIG_BLOCK, &set, nil)
 }
 
+/// Lets signals end the process while something runs, though they are blocked before and afterwards.
+func deliveringSignals<Result>(_ signals: [Int32], _ body: () throws -> Result) rethrows -> Result {
+  var set = set(of: signals)
+  pthread_sigmask(SIG_UNBLOCK, &set, nil)
+  defer { pthread_sigmask(SIG_BLOCK, &set, nil) }
+  return try body()
+}
+
 /// Waits for one of the signals, which must be blocked; nil on timeout.
 func nextSignal(of signals: [Int32], seconds: Int) -> Int32? {
   var set = set(of: signals)

@@ -106,4 +106,26 @@ struct LockNodeTests {
     #expect(try database.rows("SELECT title, rev FROM items") == [[.text("renamed"), .integer(2)]])
     try database.expectSound()
   }
+
+  @Test(
+    "a start that waits for a table says who holds it, ends at SIGTERM, and has then changed nothing",
+    .timeLimit(.minutes(2)))
+  func starting() throws {
+    let folder = try Programs.makeFolder()
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let shared = try SharedDatabase.makePostgres()
+    #expect(try ServerProcess(folder: folder, schema: Scene.schema(), shared).stop() == 0)
+    let holder = try shared.connection()
+    try holder.execute("SET application_name = 'a report'; BEGIN; LOCK TABLE items IN SHARE MODE")
+    let text = try String(decoding: Scene.schema().json.bytes, as: UTF8.self).replacingOccurrences(
+      of: #""title":"#, with: #""added": {"type": "text", "required": false}, "title":"#)
+    let schema = try SyncSchema(json: Array(text.utf8))
+    let server = try ServerProcess(folder: folder, schema: schema, shared, isAwaited: false)
+    while !server.logged.contains("(a report)") { sched_yield() }
+    _ = server.stop()
+    try holder.execute("ROLLBACK")
+    let rows = try holder.query(
+      "SELECT 1 FROM pg_attribute WHERE attrelid = 'items'::regclass AND attname = 'added'")
+    #expect(rows.isEmpty)
+  }
 }
