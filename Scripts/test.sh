@@ -16,7 +16,7 @@ quick=(--skip '^EndToEndTests\.(?!Access|Convergence)')
 # What happens on the device or in HTTP alone, and what the tests of nodes do with PostgreSQL in their own way.
 once=(--skip '^EndToEndTests\.(CleanExit|CommandJSON|CommandLine|Conflict|DocumentedCommand|EarlyAnswer|Hostile|Identity|List|PristineKill|Proxy|Quarantine|RequestStorm|Scrambled|Snapshot|Terminal|TLS|Undo)')
 # Of what goes through the pooler, one suite of each kind: its connections are another's at the next transaction.
-pooled=(--skip '^Holdfast(Server|Store)Tests\.(?!AccessTests|Agreement|Bulk|Copy|Delta|Event|ExactlyOnce|ListIndex|NoGap|Place|Session|Slow|Snapshot|SQLRead|Webhook)')
+pooled=(--skip '^Holdfast(Server|Store)Tests\.(?!AccessTests|Agreement|Bulk|Copy|Delta|Event|ExactlyOnce|HiddenRow|ListIndex|NoGap|Place|Session|Slow|Snapshot|SQLRead|Webhook)')
 # What tests write is in memory where there is room: all of them would wait for the syncs of one disk. What disks lose is the simulation's.
 memory=
 if (($(df --output=avail /dev/shm 2>/dev/null | tail -1) > 12 << 20)); then

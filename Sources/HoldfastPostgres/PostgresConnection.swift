@@ -14,6 +14,7 @@ import HoldfastConcurrency
 /// <https://www.postgresql.org/docs/15/libpq.html>.
 public final class PostgresConnection {
   private var handle: OpaquePointer?
+  private var isGivenUp = false
 
   /// Cancels this connection's statements from any thread.
   public let canceller: PostgresCanceller
@@ -78,7 +79,10 @@ public final class PostgresConnection {
   public func checkValues() throws(PostgresError) { try faults.check() }
 
   /// Whether the connection is open, and worked at its last use.
-  public var isUsable: Bool { handle.map { PQstatus($0) == CONNECTION_OK } ?? false }
+  public var isUsable: Bool { !isGivenUp && handle.map { PQstatus($0) == CONNECTION_OK } ?? false }
+
+  /// Makes the connection unusable for its owner, who closes it and opens another one, as after a loss.
+  public func giveUp() { isGivenUp = true }
 
   /// The transaction status of a connection.
   public enum TransactionStatus: Sendable, Hashable {

@@ -62,8 +62,8 @@ public struct PostgresError: Error, Sendable, Hashable {
   /// `lockNotAvailable`.
   public var isTransient: Bool { code.classCode == "40" || code == .lockNotAvailable }
 
-  /// Creates an error that this library detected, with a message without values.
-  init(_ code: Code, _ message: String, while action: Action, statement: String? = nil) {
+  /// Creates an error that this library detected, or one of those that are built on it, with a message without values.
+  package init(_ code: Code, _ message: String, while action: Action, statement: String? = nil) {
     self.code = code
     self.action = action
     self.message = message

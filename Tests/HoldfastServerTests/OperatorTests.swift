@@ -55,42 +55,6 @@ import Testing
   }
 
   @Test(
-    "row-level security and lost rights make reading and writing wait, and never a deletion (I3, I4)",
-    .enabled(if: Engine.used == .postgres),
-    arguments: [
-      (
-        "ALTER TABLE items ENABLE ROW LEVEL SECURITY; ALTER TABLE items FORCE ROW LEVEL SECURITY",
-        "ALTER TABLE items NO FORCE ROW LEVEL SECURITY; ALTER TABLE items DISABLE ROW LEVEL SECURITY"
-      ),
-      (
-        """
-        ALTER TABLE items ENABLE ROW LEVEL SECURITY; ALTER TABLE items FORCE ROW LEVEL SECURITY;
-        CREATE POLICY reads ON items FOR SELECT USING (true);
-        CREATE POLICY writes ON items FOR UPDATE USING (title <> 'Milk')
-        """,
-        "ALTER TABLE items NO FORCE ROW LEVEL SECURITY; ALTER TABLE items DISABLE ROW LEVEL SECURITY"
-      ),
-      ("REVOKE ALL ON items FROM CURRENT_USER", "GRANT ALL ON items TO CURRENT_USER"),
-    ])
-  func hidden(taken: String, given: String) throws {
-    try server.change(sqlite: "", postgres: taken)
-    #expect(try patch(RestClient(anna)) == 503)
-    let edit = anna.request([[.update("items", item, ["title": "Oat milk"], base: ["title": "Milk"])]])
-    #expect(try server.respond(to: edit).status == 503)
-    // A device that is new must not believe that it has all there is.
-    let tablet = try server.signIn("anna")
-    #expect(try server.respond(to: tablet.request([])).status == 503)
-    #expect(try RestClient(anna).get("/v1/tables/items/\(item)").status == 503)
-    _ = try bob.makeList("Bob's")
-    try server.change(sqlite: "", postgres: given)
-    try tablet.pull()
-    #expect(tablet.column("items", item, "title") == "Milk")
-    #expect(try anna.apply(server.respond(to: edit)).refused.isEmpty)
-    #expect(anna.column("items", item, "title") == "Oat milk")
-    #expect(try Administration(server.location).doctor() == [])
-  }
-
-  @Test(
     "what was changed behind the triggers is said by doctor, whatever its length, and repaired (I4)",
     .enabled(if: Engine.used == .postgres))
   func behind() throws {

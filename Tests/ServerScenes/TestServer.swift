@@ -363,11 +363,10 @@ package final class TestServer {
 }
 
 extension DatabaseLocation {
-  /// The same without the limits of time that a busy machine reaches.
+  /// The same without the limit of reading that a busy machine reaches.
   fileprivate var unhurried: DatabaseLocation {
     guard case .postgres(var location) = self else { return self }
     location.readTimeLimit = .seconds(3600)
-    location.silenceLimit = .seconds(3600)
     return .postgres(location)
   }
 }

@@ -174,6 +174,9 @@ public final class TemporaryPostgres: Sendable {
     try connection.execute(sql)
   }
 
+  /// Whether `pooled` gives URLs.
+  public static var isPooled: Bool { TemporaryPooler.shared != nil }
+
   /// The URL by which a database of the shared cluster is reached through PgBouncer, in transaction mode; nil unless
   /// `HOLDFAST_TEST_POSTGRES_POOLER` is set to anything.
   public static func pooled(_ url: String) throws -> String? {
@@ -182,6 +185,7 @@ public final class TemporaryPostgres: Sendable {
       throw TemporaryPostgresError("\(url) is no URL")
     }
     (parts.host, parts.port) = (other.host, other.port)
+    try shared.psql(url, "ALTER ROLE CURRENT_USER SET row_security = off")
     return parts.string
   }
 

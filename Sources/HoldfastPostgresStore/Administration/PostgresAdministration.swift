@@ -150,14 +150,16 @@ package final class PostgresAdministration: StoreAdministration {
   /// Finds records whose row is newer than their ledger row. The triggers and the service write both in one transaction, unless the write
   /// changes nothing that devices have. Also finds tables of others among Holdfast's own, and values that the schema does not allow.
   package func doubts() throws -> [Finding] {
-    try PostgresStrangers.doubts(on: connection)
+    // A restore writes the tables after the ledger. `doctor` says that the database was put back.
+    if try PostgresIdentity(connection).difference(connection) != nil { return [] }
+    return try PostgresStrangers.doubts(on: connection)
       + comparing { try PostgresValueDoubts(schema, layout, on: connection).findings() }
       + layout.relations.flatMap { relation in
         try rows(
           """
           SELECT count(*)::text, min(r.id) FROM \(relation.name) t JOIN holdfast.records r
           ON r.record_table = \(PostgresName.literal(relation.table)) AND r.id = t.id::text AND r.state = 0
-          WHERE age(t.xmin) < age(r.xmin) HAVING count(*) > 0
+          WHERE age(t.xmin) < least(age(r.xmin), \(PostgresIdentity.epochAge)) HAVING count(*) > 0
           """
         ).map {
           Finding(

@@ -78,7 +78,8 @@ public struct PostgresLocation: Sendable {
   /// Configures the planner for prepared statements: each is planned once, perhaps for empty tables, and all of them look rows up by key.
   /// Rows that row-level security hides are an error: a hidden record is not a deleted one.
   ///
-  /// Connections of a pooler are not configured: their statements are planned at each use, and the role has the other settings.
+  /// Connections of a pooler are not configured: their statements are planned at each use, and the role has the other settings
+  /// (`PoolerSettings`).
   package func prepare(_ connection: PostgresConnection) throws(PostgresError) {
     guard direct == nil else { return }
     try connection.execute(

@@ -12,15 +12,40 @@ package enum PostgresEpoch {
     "SELECT pg_advisory_xact_lock_shared(\(PostgresLock.epoch.rawValue))")
   /// Selects the rows for `history(_:)`. Writing transactions must run it after `share`, as a separate statement.
   package static let find = PostgresStatement(
-    "SELECT key, value FROM holdfast.meta WHERE key IN (\(History.keys))")
+    "SELECT key, value FROM holdfast.meta WHERE key IN (\(History.keys)) UNION ALL \(PostgresIdentity.findForeign)"
+  )
 
   package static func history(_ rows: PostgresRows) throws(ServerError) -> History {
-    let meta = rows.indices.map { (rows.text($0, 0), rows.text($0, 1)) }
-    guard let history = History(meta: TextMap(meta, uniquingKeysWith: { first, _ in first })) else {
+    guard let history = History(meta: meta(rows)) else {
       throw ServerError(.damaged, "The database has no epoch: it is damaged. Restore it from a backup.")
     }
     return history
   }
+
+  private static func meta(_ rows: PostgresRows) -> TextMap<String> {
+    TextMap(
+      rows.indices.map { (rows.text($0, 0), rows.text($0, 1)) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// The history for a transaction or an answer, which must not be of a database that was put back while its connection was open.
+  ///
+  /// - Throws: an error of a lost connection, which is given up. The next connection begins a new epoch.
+  static func current(_ rows: PostgresRows, on connection: PostgresConnection) throws(PostgresError)
+    -> History
+  {
+    let meta = meta(rows)
+    guard meta["foreign"] == nil, let history = History(meta: meta) else {
+      connection.giveUp()
+      throw PostgresError(.connectionLost, replaced, while: .running)
+    }
+    return history
+  }
+
+  /// What an operator reads whose command finds such a database.
+  static let replaced = """
+    The database was put back since it was served. A new epoch must begin before anything is written to it: start a server, or run \
+    `holdfast restore --begin-epoch`.
+    """
 
   /// The prover of a database. Creates its key if there is none.
   static func prover(

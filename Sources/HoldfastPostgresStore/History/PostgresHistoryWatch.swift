@@ -16,17 +16,15 @@ final class PostgresHistoryWatch: Sendable {
     SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint,
       (SELECT value FROM holdfast.meta WHERE key = 'epoch'), pg_is_in_recovery()
     """
-  /// Raises the error of a server that accepts no connections now.
-  private static let refuse = """
-    DO $$ BEGIN RAISE EXCEPTION 'the database is a standby' USING ERRCODE = 'cannot_connect_now'; END $$
-    """
-
   /// An attempt to begin an epoch that a lock of another transaction has ended.
   private struct Blocked {
     let error: PostgresError
     /// Until when no other attempt blocks the writes of all nodes.
     let rest: MonotonicTime
   }
+
+  /// Whether a server watches, and no other tool.
+  var isServing: Bool { service != nil }
 
   private static let rest = Duration.seconds(1)
 
@@ -55,6 +53,9 @@ final class PostgresHistoryWatch: Sendable {
     guard let service else { return }
     do {
       guard try difference(connection) != nil else { return }
+      if try PostgresIdentity.isBeingRestored(connection) {
+        throw PostgresError(.cannotConnectNow, PostgresIdentity.beingRestored, while: .connecting)
+      }
       if let blocked = blocked.withLock({ $0 }), .now < blocked.rest { throw blocked.error }
       let direct = try location.connectDirectly(.opens)
       defer { direct.close() }
@@ -83,23 +84,25 @@ final class PostgresHistoryWatch: Sendable {
     // Another server may have begun the epoch.
     guard let found = try difference(direct) else { return }
     let notice = try PostgresIdentity(direct).takeUp(
-      found.text, isForkKnown: found.isForkKnown, service, on: direct)
+      found, service, on: direct)
     try direct.execute("COMMIT")
     service.log(notice)
   }
 
   private func difference(
     _ connection: PostgresConnection
-  ) throws(PostgresError) -> (text: String, isForkKnown: Bool)? {
+  ) throws(PostgresError) -> PostgresIdentity.Difference? {
     let rows = try connection.queryOnce(Self.findNext)
-    if rows.bool(0, 2) { try connection.execute(Self.refuse) }
+    if rows.bool(0, 2) {
+      throw PostgresError(.cannotConnectNow, "The database is a standby.", while: .connecting)
+    }
     let (next, epoch) = (rows.int64(0, 0), rows.optionalText(0, 1))
     // A later epoch means that another server has noticed it.
     if let last = last.withLock({ $0 }), last.epoch == epoch, next <= last.transaction {
       // The files were restored. Another server may have written to them since.
-      return ("It has lost what it had confirmed to this server.", isForkKnown: false)
+      return PostgresIdentity.Difference(
+        text: "It has lost what it had confirmed to this server.", isForkKnown: false)
     }
-    guard let text = try PostgresIdentity(connection).difference(connection) else { return nil }
-    return (text, isForkKnown: true)
+    return try PostgresIdentity(connection).difference(connection)
   }
 }

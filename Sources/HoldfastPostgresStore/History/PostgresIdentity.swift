@@ -38,38 +38,66 @@ package struct PostgresIdentity {
     return true
   }
 
-  /// How the stored identity differs, as a sentence; nil if it does not, or if none is stored.
-  package func difference(_ connection: PostgresConnection) throws(PostgresError) -> String? {
+  /// How the stored identity differs.
+  package struct Difference {
+    /// As a sentence.
+    package let text: String
+    /// Whether no SQL writer has written to the feed since the identity was stored. Services do not write before a new epoch.
+    package let isForkKnown: Bool
+  }
+
+  /// How the stored identity differs; nil if it does not, or if none is stored.
+  package func difference(_ connection: PostgresConnection) throws(PostgresError) -> Difference? {
     let rows = try connection.query(
-      "SELECT value, xmin::text FROM holdfast.meta WHERE key = 'history'")
+      """
+      SELECT m.value, m.xmin::text, split_part(m.value, ' ', 5) = s.last_value::text
+      FROM holdfast.meta m, holdfast.sql_writes s WHERE m.key = 'history'
+      """)
+    return try text(of: rows).map { Difference(text: $0, isForkKnown: rows.bool(0, 2)) }
+  }
+
+  private func text(of rows: PostgresRows) throws(PostgresError) -> String? {
     if rows.isEmpty { return nil }
     let stored = rows.text(0, 0).split(separator: " ", omittingEmptySubsequences: false).map(String.init)
-    guard stored.count == parts.count + 1, let writer = UInt64(stored[parts.count]) else {
-      return "The row history of holdfast.meta can't be read."
-    }
+    guard stored.count == parts.count + 2 else { return "The row history of holdfast.meta can't be read." }
     for (part, stored) in zip(parts, stored)
     where !part.value.isEmpty && !stored.isEmpty && part.value != stored {
       return "It is in \(part.name)."
     }
-    // If another program wrote the row, such as a restore, its `xmin` differs from the stored transaction number.
-    return UInt64(rows.text(0, 1)) == writer & 0xFFFF_FFFF ? nil : "Another program has written its rows."
+    // If another program wrote the row, such as a restore, its `xmin` differs from the stored one.
+    return rows.text(0, 1) == stored[parts.count] ? nil : "Another program has written its rows."
   }
+
+  /// Selects the row `foreign` if another program has written the row `history`.
+  static let findForeign =
+    "SELECT 'foreign', '' FROM holdfast.meta WHERE key = 'history' AND split_part(value, ' ', 4) <> xmin::text"
+
+  /// Selects the age of the epoch. What is older was in the database when it began: a restore writes rows in an order of its own.
+  static let epochAge = "(SELECT age(m.xmin) FROM holdfast.meta m WHERE m.key = 'epoch')"
+
+  /// Whether `pg_restore` is writing to the database. It commits table by table, so an epoch would begin with a part of them.
+  static func isBeingRestored(_ connection: PostgresConnection) throws(PostgresError) -> Bool {
+    try connection.queryOnce(
+      """
+      SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'pg_restore')
+      """
+    ).bool(0, 0)
+  }
+
+  static let beingRestored = "pg_restore is writing to the database. It can be served once that has ended."
 
   /// Begins a new epoch in the connection's transaction, and stores the identity.
   ///
-  /// - Parameters:
-  ///   - difference: the reason.
-  ///   - isForkKnown: whether no server has written to the database since.
   /// - Returns: the message for the operator.
   func takeUp(
-    _ difference: String, isForkKnown: Bool = true, _ service: DatabaseService,
-    on connection: PostgresConnection
+    _ difference: Difference, _ service: DatabaseService, on connection: PostgresConnection
   ) throws -> String {
     let begun = try PostgresEpoch.begin(
-      NewEpoch(service.environment, because: .otherDatabase, isForkKnown: isForkKnown), on: connection)
+      NewEpoch(service.environment, because: .otherDatabase, isForkKnown: difference.isForkKnown),
+      on: connection)
     try store(connection)
     return """
-      The database is not the one that was served last. \(difference) The epoch \(begun?.epoch ?? "") has begun: devices recover what the \
+      The database is not the one that was served last. \(difference.text) The epoch \(begun?.epoch ?? "") has begun: devices recover what the \
       database lacks.
       """
   }
@@ -78,7 +106,9 @@ package struct PostgresIdentity {
   package func store(_ connection: PostgresConnection) throws(PostgresError) {
     try connection.run(
       """
-      INSERT INTO holdfast.meta (key, value) VALUES ('history', $1 || ' ' || pg_current_xact_id()::text)
+      INSERT INTO holdfast.meta (key, value)
+      SELECT 'history', concat_ws(' ', $1::text, pg_current_xact_id()::text::bigint & 4294967295, s.last_value)
+      FROM holdfast.sql_writes s
       ON CONFLICT (key) DO UPDATE SET value = excluded.value
       """, PostgresParameters(parts.map(\.value).joined(separator: " ")))
   }

@@ -59,6 +59,7 @@ package struct PostgresDatabase: ServerDatabase {
     let location = reporting
     self.location = location
     node = hexadecimal(random(8))
+    if service != nil { try PoolerSettings.require(through: location) }
     let opened = try PostgresOpening.open(
       location, schema: schema, removals: removals, service: service, random: random)
     (self.schema, layout) = (opened.schema, opened.layout)
@@ -75,6 +76,7 @@ package struct PostgresDatabase: ServerDatabase {
     self.watch = watch
     readers = PostgresPool(location.url, options: location.options(.reads), limits: limits) {
       try location.prepare($0)
+      if location.direct != nil { try PoolerSettings.require(on: $0) }
       try watch.check($0)
       try location.prepareReads(of: $0)
       return PostgresReader($0, known, feed, statements, collections, parts, isRepeatable: isRepeatable)
@@ -146,10 +148,12 @@ package struct PostgresDatabase: ServerDatabase {
   private func store(_ lane: PostgresStore.Lane, _ purpose: PostgresLocation.Purpose) -> PostgresStore {
     let options = location.options(purpose)
     return PostgresStore(
-      schema, known, layout: layout, lane: lane, node: node,
+      schema, known, layout: layout, lane: lane, node: node, isTool: !watch.isServing,
       confirmed: { [watch] in watch.confirmed($0, in: $1) },
       openDirectly: { [location] () throws(PostgresError) in try location.connectDirectly(.opens) }
     ) { [location, watch] () throws(PostgresError) in
+      // Operators ask for what no pooler's connection has the settings for.
+      if purpose == .administers, location.direct != nil { return try location.connectDirectly(purpose) }
       let connection = try PostgresConnection(location.url, options: options)
       try location.prepare(connection)
       try watch.check(connection)

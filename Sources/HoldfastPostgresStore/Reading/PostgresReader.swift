@@ -85,7 +85,7 @@ final class PostgresReader: StoreReader {
 
   /// Records the history that was read.
   func learn(history rows: PostgresRows) throws {
-    history = try PostgresEpoch.history(rows)
+    history = try PostgresEpoch.current(rows, on: connection)
     known.see(history)
   }
 

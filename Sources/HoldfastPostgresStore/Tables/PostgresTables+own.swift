@@ -13,7 +13,7 @@ extension PostgresTables {
   /// The names of Holdfast's own tables in the schema `holdfast`.
   package static let ownNames = TextSet(
     own.split(separator: "CREATE TABLE holdfast.").dropFirst().map { String($0.prefix { $0 != " " }) }
-      + ["members", "conflicts"])
+      + ["members", "conflicts", "sql_writes"])
 
   /// `records` is the ledger. Its rows change as often as the records. `zones`, `devices` and `acks` leave free space in their pages: no
   /// indexed column changes, so updates can happen in place.
@@ -22,6 +22,8 @@ extension PostgresTables {
     CREATE TABLE holdfast.meta (
       key text COLLATE "C" PRIMARY KEY, value text NOT NULL, CHECK (key <> 'epoch' OR length(value) = 8)
     );
+    CREATE SEQUENCE holdfast.sql_writes;
+    SELECT setval('holdfast.sql_writes', 1);
     CREATE TABLE holdfast.tables (
       name text COLLATE "C" PRIMARY KEY, relation text COLLATE "C" NOT NULL UNIQUE, adopted boolean NOT NULL
     );

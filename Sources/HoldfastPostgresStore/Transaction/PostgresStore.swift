@@ -37,6 +37,7 @@ package final class PostgresStore: StoreWriter {
   package let statements: PostgresStatements
   /// The number of the current transaction.
   package var transaction: Int64 = 0
+  private let isTool: Bool
   private let confirmed: @Sendable (Int64, String) -> Void
   private let open: () throws(PostgresError) -> PostgresConnection
   private let openDirectly: () throws(PostgresError) -> PostgresConnection
@@ -57,12 +58,13 @@ package final class PostgresStore: StoreWriter {
   private static let uncheck: PostgresStatement = "SET CONSTRAINTS ALL DEFERRED"
 
   /// - Parameters:
+  ///   - isTool: whether an operator's command writes, which begins no epoch for a database that was put back.
   ///   - confirmed: called with each committed transaction and its epoch.
   ///   - openDirectly: opens a connection to the database itself, for work beyond requests.
   ///   - open: opens a connection; called again after a connection is lost.
   package init(
     _ schema: SyncSchema, _ known: KnownHistory, layout: PostgresLayout, lane: Lane, node: String,
-    confirmed: @escaping @Sendable (Int64, String) -> Void,
+    isTool: Bool = false, confirmed: @escaping @Sendable (Int64, String) -> Void,
     openDirectly: @escaping () throws(PostgresError) -> PostgresConnection,
     open: @escaping () throws(PostgresError) -> PostgresConnection
   ) {
@@ -72,6 +74,7 @@ package final class PostgresStore: StoreWriter {
     self.layout = layout
     self.lane = lane
     self.node = node
+    self.isTool = isTool
     self.confirmed = confirmed
     self.open = open
     self.openDirectly = openDirectly
@@ -104,6 +107,9 @@ package final class PostgresStore: StoreWriter {
   }
 
   private func start(_ footprints: [Footprint]) throws(PostgresError) -> Fetched {
+    if isTool, try PostgresIdentity(connection).difference(connection) != nil {
+      throw PostgresError(.cannotConnectNow, PostgresEpoch.replaced, while: .running)
+    }
     let fetched = try fetch(footprints)
     isInTransaction = true
     return fetched
@@ -111,9 +117,7 @@ package final class PostgresStore: StoreWriter {
 
   /// Records the history that the transaction has read.
   func learn(history rows: PostgresRows) throws(PostgresError) {
-    // A database without an epoch cannot be opened.
-    guard let history = try? PostgresEpoch.history(rows) else { return }
-    self.history = history
+    history = try PostgresEpoch.current(rows, on: connection)
     known.see(history)
   }
 

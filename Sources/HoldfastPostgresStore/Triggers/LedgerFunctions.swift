@@ -22,8 +22,8 @@ enum LedgerFunctions {
 
   /// The functions for all tables that write the ledger.
   ///
-  /// - `advance(zones, counts, sizes, now)` updates the seqs of zones from the ledger, adds to their records and bytes, and notifies the
-  ///   nodes.
+  /// - `advance(zones, counts, sizes, now)` updates the seqs of zones from the ledger, adds to their records and bytes, notifies the
+  ///   nodes, and counts in `sql_writes`.
   /// - `locate(of, ids)` locks the zones of live records, and returns the zone of each.
   /// - `change(of, ids, places, names, sizes, now)` assigns records their next seqs and revs, and stamps the columns in `names`, which
   ///   bars separate. It returns the ids that are not live in the expected zone.
@@ -46,6 +46,7 @@ enum LedgerFunctions {
         ) k WHERE z.ctid = k.tid RETURNING z.zone
       ) SELECT array_agg(holdfast.escape_word(g.zone) ORDER BY g.zone) INTO moved FROM given g;
       PERFORM holdfast.notify_nodes(moved);
+      PERFORM nextval('holdfast.sql_writes');
     END $$;
     CREATE OR REPLACE FUNCTION holdfast.locate(of text, ids text[]) RETURNS text[] LANGUAGE plpgsql VOLATILE
       SET search_path = pg_catalog, pg_temp \(keyed) SET plan_cache_mode = force_generic_plan AS $$

@@ -102,7 +102,7 @@ struct PostgresRepair {
         SELECT r.id, r.zone, age(r.xmin) AS age FROM holdfast.records r
         WHERE r.record_table = \(triggers.name(index)) AND r.state = 0
       ) l ON l.id = t.id
-      WHERE l.id IS NULL OR t.id IS NULL\(contents ? " OR t.age < l.age OR t.zone <> l.zone" : "")
+      WHERE l.id IS NULL OR t.id IS NULL\(contents ? " OR t.age < least(l.age, \(PostgresIdentity.epochAge)) OR t.zone <> l.zone" : "")
       """
   }
 }

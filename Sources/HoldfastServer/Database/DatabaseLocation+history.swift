@@ -20,7 +20,7 @@ extension DatabaseLocation {
       // A standby is the database of its primary, in all that it has received.
       if try connection.query("SELECT pg_is_in_recovery()").bool(0, 0) { return .same }
       let difference = try PostgresIdentity(connection).difference(connection)
-      return difference.map { .wentBack($0, isForkKnown: true) } ?? .same
+      return difference.map { .wentBack($0.text, isForkKnown: $0.isForkKnown) } ?? .same
     }
   }
 }
