@@ -79,6 +79,27 @@ struct PendingDeletionTests {
     #expect(try await fixture.store.quarantined().count == 1)
   }
 
+  @Test("a refused delete brings back what moved on behind a page that waited (I3, I7)")
+  func refusedAfterMove() async throws {
+    let fixture = try await downloaded()
+    try await fixture.answer(
+      IDs.part(IDs.itemChange("Oat milk", rev: 2), from: "0000000a.2", to: "0000000a.3.-1", more: true))
+    try await fixture.store.write { try $0.delete(Item.self, id: IDs.item) }
+    let other = #"{"table":"lists","id":"\#(IDs.other)","rev":1,"seq":1,"columns":{"title":"Other"}}"#
+    let moved = IDs.itemChange("Oat milk", rev: 3).replacingOccurrences(
+      of: "\"list_id\":\"\(IDs.list)\"", with: "\"list_id\":\"\(IDs.other)\"")
+    let gone = IDs.itemGone.replacingOccurrences(of: "\"rev\":9", with: "\"rev\":3")
+    try await fixture.answer(
+      #"""
+      "zones":[{"zone":"\#(IDs.other)","role":"owner","from":"","to":"0000000a.2","more":false,"changes":[\#(other),\#(moved)]},
+      {"zone":"\#(IDs.list)","role":"owner","from":"0000000a.3.-1","to":"0000000a.4","more":false,"changes":[\#(gone)]}]
+      """#)
+    try await fixture.confirm("\"zones\":[]", refusing: 1)
+    #expect(
+      try await fixture.value("SELECT title FROM items WHERE zone = '\(IDs.other)'") == .text("Oat milk"))
+    #expect(try await fixture.store.quarantined().count == 1)
+  }
+
   @Test("a refused delete brings nothing back into a zone that was lost, and stops no answer (I10, I12)")
   func refusedAfterLoss() async throws {
     let fixture = try await downloaded()

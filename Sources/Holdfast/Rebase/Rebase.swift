@@ -51,11 +51,12 @@ struct Rebase {
   ///
   /// - Parameter values: in the order of the table's columns.
   func onto(_ table: Int, _ id: String, zone: String, rev: Int64, values: [Value]) throws {
-    let here = try database.row(table, id)
-    // A page that waited is older than what another zone has brought since.
-    if let here, here.zone != zone, here.rev > rev, try !isResync(here.zone) { return }
-    Trace.took(.rebased)
     var history = try history(table, id)
+    // A page that waited is older than what another zone has brought since, also to a record that is deleted here.
+    if let base = history.base, base.zone != .text(zone), base.rev > rev, try !isResync(base.zone.text) {
+      return
+    }
+    Trace.took(.rebased)
     // A record that comes again is looked at again.
     history.dropConsequences()
     try replay(history, from: state(table, (zone, rev, values)), table, id)
