@@ -1,51 +1,82 @@
-// Keeps the files of Jot for the time without a network. A new version takes the place of the old one as a whole, at the next start.
+// Keeps the files of Jot for the time without a network, as whole versions. A page has all files of one version; a new one is for the pages after it.
 
 const files = [
-  "/", "/jot.css", "/jot.js", "/page.js", "/lists.js", "/items.js", "/dialogs.js", "/manifest.webmanifest", "/icon.svg", "/v1/schema", "/client/index.js",
+  "/", "/jot.css", "/jot.js", "/page.js", "/lists.js", "/items.js", "/dialogs.js", "/manifest.webmanifest", "/icon.svg",
+  "/service-worker.js", "/v1/schema", "/client/index.js",
   ...["answer", "applying", "browser", "bytes", "engine", "event-parser", "event-stream", "history", "identifiers", "indexeddb-storage", "json",
     "memory-storage", "merge", "operations", "position", "quarantine", "reading", "recovery", "request-size", "requests", "schema", "schema-change", "sealing",
     "sessions", "shapes", "state", "store", "store-error", "sync-machine", "tabs", "text-difference", "text-merge", "time", "transaction", "transport",
     "unapplied", "undo", "values", "write-error", "zones"].map((name) => `/client/src/${name}.js`),
 ];
 
-/** The latest cache that has all files; undefined when there is none. */
-async function currentCache() {
-  for (const name of (await caches.keys()).sort().reverse()) {
-    const cache = await caches.open(name);
-    if (await cache.match("/complete")) return cache;
-  }
-  return undefined;
+/** What else answers, such as a page of a proxy, has another type. */
+const types = { js: "text/javascript", css: "text/css", webmanifest: "application/manifest+json", svg: "image/svg+xml", "/": "text/html", "/v1/schema": "application/json" };
+
+/** The names of the whole versions, the newest first. */
+async function versions() {
+  const names = (await caches.keys()).filter((name) => name.startsWith("jot ")).reverse();
+  const marks = await Promise.all(names.map((name) => caches.match("/complete", { cacheName: name })));
+  return names.filter((_, index) => marks[index]);
 }
 
-/** Fetches all files. Where one has changed they are a new version. */
-async function refresh() {
-  const answers = await Promise.all(files.map(async (file) => {
-    const answer = await fetch(file, { cache: "no-cache" });
-    if (!answer.ok) throw new Error(`${file}: ${answer.status}`);
-    return [file, answer];
+/** Fetches all files. @returns the answers, in the order of `files`. */
+function fetchAll() {
+  return Promise.all(files.map(async (file) => {
+    const answer = await fetch(file, { cache: "no-cache", redirect: "error" });
+    const type = types[file] ?? types[file.split(".").at(-1)];
+    if (!answer.ok || !answer.headers.get("ETag") || !answer.headers.get("Content-Type")?.startsWith(type)) throw new TypeError(`${file} is not Jot's.`);
+    return answer;
   }));
-  const old = await currentCache();
-  const same = await Promise.all(answers.map(async ([file, answer]) =>
-    (await old?.match(file))?.headers.get("ETag") === answer.headers.get("ETag")));
-  if (old && same.every(Boolean)) return;
+}
+
+function areSame(answers, others) {
+  return answers.every((answer, index) => answer.headers.get("ETag") === others[index]?.headers.get("ETag"));
+}
+
+/** Keeps the files as a new version where one has changed. Another worker than this one knows its own files. */
+async function refresh(isInstall) {
+  const [current] = await versions();
+  const kept = current ? await Promise.all(files.map((file) => caches.match(file, { cacheName: current }))) : [];
+  const answers = await fetchAll();
+  const worker = files.indexOf("/service-worker.js");
+  if (areSame(answers, kept) || (!isInstall && !areSame([answers[worker]], [kept[worker]]))) return;
+  // The files may be replaced on the server while they are fetched.
+  if (!areSame(answers, await fetchAll())) throw new TypeError("The files change at this moment.");
   const name = `jot ${new Date().toISOString()}`;
   const cache = await caches.open(name);
-  await Promise.all(answers.map(([file, answer]) => cache.put(file, answer)));
+  await Promise.all(files.map((file, index) => cache.put(file, answers[index])));
   await cache.put("/complete", new Response());
-  for (const other of await caches.keys()) if (other !== name) await caches.delete(other);
+  // Pages that have just begun may still load files of the version before.
+  for (const other of await caches.keys()) if (other.startsWith("jot ") && other !== name && other !== current) await caches.delete(other);
 }
 
-addEventListener("install", (event) => event.waitUntil(refresh().then(() => skipWaiting())));
+/** Notes the version that a page has begun with. This worker may end, or give way to another, while the page loads. */
+async function begin(page) {
+  const [current] = await versions();
+  if (!current) return;
+  const pages = await caches.open("pages");
+  await pages.put(`/${page}`, new Response(current));
+  for (const old of (await pages.keys()).slice(0, -100)) await pages.delete(old);
+}
+
+/** A file of the version that a page has begun with. */
+async function kept(page, path) {
+  const version = await caches.match(`/${page}`, { cacheName: "pages" });
+  return version && caches.match(path, { cacheName: await version.text() });
+}
+
+addEventListener("install", (event) => event.waitUntil(navigator.locks.request("files", () => refresh(true)).then(() => skipWaiting())));
 addEventListener("activate", (event) => event.waitUntil(clients.claim()));
 
 addEventListener("fetch", (event) => {
-  const url = new URL(event.request.url);
-  if (event.request.method !== "GET" || url.origin !== location.origin) return;
-  const path = event.request.mode === "navigate" ? "/" : url.pathname;
-  if (!files.includes(path)) return;
+  const { origin, pathname } = new URL(event.request.url);
+  const isPage = event.request.mode === "navigate";
+  // Other pages of this origin, such as the console, are none of Jot's.
+  if (event.request.method !== "GET" || origin !== location.origin || !(isPage ? pathname === "/" : files.includes(pathname))) return;
   event.respondWith((async () => {
-    const kept = await (await currentCache())?.match(path);
-    return kept ?? fetch(event.request);
+    if (isPage) await begin(event.resultingClientId);
+    return await kept(isPage ? event.resultingClientId : event.clientId, pathname) ?? fetch(event.request);
   })());
-  if (event.request.mode === "navigate") event.waitUntil(refresh().catch(() => {}));
+  // One tab at a time.
+  if (isPage) event.waitUntil(navigator.locks.request("files", { ifAvailable: true }, (lock) => lock && refresh(false)).catch(() => {}));
 });
