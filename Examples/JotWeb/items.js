@@ -1,6 +1,6 @@
 // The items of a list.
 
-import { make, say, store, write } from "./page.js";
+import { ask, isTyped, make, say, store, write } from "./page.js";
 
 /** The rows of the list that is shown. They stay as the items change, so that nobody loses the place while typing. */
 export class Items {
@@ -13,17 +13,28 @@ export class Items {
   update(items) {
     const known = new Set(items.map(({ id }) => id));
     for (const [id, row] of this.rows) {
-      if (known.has(id)) continue;
+      // What was typed into an item that somebody has deleted can still be copied.
+      if (known.has(id) || row.isTyped) continue;
       row.element.remove();
       this.rows.delete(id);
+      // The pointer lets go of it without an event.
+      if (this.dragged === row) this.dragged = null;
     }
     if (this.dragged) return;
     items.forEach((item, index) => {
       let row = this.rows.get(item.id);
       if (!row) this.rows.set(item.id, row = new Row(this, item.id));
       row.update(item, index, items.length);
-      if (this.element.children[index] !== row.element) this.element.insertBefore(row.element, this.element.children[index] ?? null);
+      this.put(row.element, index);
     });
+  }
+
+  /** Brings a row to its place. The row that has the focus would lose it by being moved: the others move. */
+  put(row, index) {
+    const { children } = this.element;
+    if (children[index] === row) return;
+    if (row.contains(document.activeElement)) while (children[index] !== row) this.element.append(children[index]);
+    else this.element.insertBefore(row, children[index] ?? null);
   }
 
   /** Moves an item by some places, as the arrow keys do. */
@@ -31,10 +42,8 @@ export class Items {
     const ids = store.reader().list("items", this.list).map((item) => item.id);
     const index = ids.indexOf(id) + by;
     if (index < 0 || index >= ids.length) return;
-    await write((db) => db.move("items", [id], by < 0 ? { before: ids[index] } : { after: ids[index] }));
-    const row = this.rows.get(id);
-    row.handle.focus();
-    say(`${row.title.value}: place ${index + 1} of ${ids.length}`);
+    if (!await write((db) => db.move("items", [id], by < 0 ? { before: ids[index] } : { after: ids[index] }))) return;
+    say(`${this.rows.get(id).title.value}: place ${index + 1} of ${ids.length}`);
   }
 
   /** Drags a row by its handle, with a mouse, a pen or a finger. */
@@ -69,7 +78,7 @@ export class Items {
   /** Keeps the place to which a row was dragged. */
   async dropped(row, isDropped) {
     const ids = store.reader().list("items", this.list).map((item) => item.id);
-    const next = row.element.nextElementSibling?.dataset.id;
+    const next = ids.find((id) => id === row.element.nextElementSibling?.dataset.id);
     const isElsewhere = ids[ids.indexOf(row.id) + 1] !== next;
     if (isDropped && isElsewhere && ids.includes(row.id)) {
       await write((db) => db.move("items", [row.id], next ? { before: next } : "last"));
@@ -79,20 +88,47 @@ export class Items {
   }
 }
 
-/** A text field that writes what it has when it is left. What others write meanwhile comes in, and is merged where the person writes too. */
-function bind(field, id, column, { read = (text) => text, show = (value) => value ?? "" } = {}) {
-  let seen = null;
-  field.addEventListener("focus", () => { seen = store.get("items", id)?.[column] ?? null; });
-  const save = async () => {
-    const item = store.get("items", id);
-    if (!item || field.value === show(seen)) return;
-    const value = read(field.value);
-    await write((db) => db.update("items", id, { [column]: value }, { [column]: seen }));
-    seen = store.get("items", id)?.[column] ?? null;
-    field.value = show(seen);
+/**
+ * A text field that writes what it has when it is left. What was typed stays until it is written, with the value that the person saw before: what others
+ * write meanwhile is merged with it.
+ *
+ * @param asks whether the person chooses when somebody has written another value meanwhile.
+ * @returns a function that shows a value, unless something is typed.
+ */
+function bind(field, id, column, { read = (text) => text, show = (value) => value ?? "", asks = false } = {}) {
+  let [seen, writes] = [null, Promise.resolve()];
+  const display = (value) => {
+    seen = value;
+    field.value = show(value);
+    // The browser may have changed the line breaks.
+    field.defaultValue = field.value;
   };
-  field.addEventListener("change", save);
-  return (value) => { if (document.activeElement !== field || field.value === show(seen)) field.value = show(value); };
+  const save = async () => {
+    if (!isTyped(field)) return;
+    const item = store.get("items", id);
+    if (!item) return say("Somebody has deleted this item. What you typed is not kept: copy it before you leave the list.");
+    const text = field.value;
+    const value = read(text);
+    if (asks && item[column] !== seen && item[column] !== value) return choose(item[column], () => display(item[column]), () => keep(text, value));
+    await keep(text, value);
+  };
+  const keep = async (text, value) => {
+    const base = seen;
+    if (!await write((db) => db.update("items", id, { [column]: value }, { [column]: base }))) return;
+    if (field.value === text) return display(store.get("items", id)?.[column] ?? null);
+    // The person has typed on, on top of what is written.
+    [seen, field.defaultValue] = [value, text];
+  };
+  for (const event of ["change", "blur"]) field.addEventListener(event, () => { writes = writes.then(save); });
+  return (value) => { if (!isTyped(field)) display(value); };
+}
+
+/** Lets the person choose between what somebody has written and what is typed. */
+function choose(theirs, takeTheirs, takeTyped) {
+  ask("Somebody has changed this", (close) => {
+    const answer = (textContent, take) => make("button", { type: "button", textContent, onclick: () => { close(); take(); } });
+    return [make("div", { className: "buttons" }, answer(`Keep “${theirs}”`, takeTheirs), answer("Take what I typed", takeTyped))];
+  });
 }
 
 function tags(text) {
@@ -133,9 +169,13 @@ class Row {
     this.details = this.makeDetails();
     this.element = make("li", {}, make("div", { className: "row" }, this.handle, this.done, this.title, this.tagText, this.mark, this.amount, this.more), this.details);
     this.element.dataset.id = id;
-    this.setTitle = bind(this.title, id, "title", { read: (text) => text.trim() || store.get("items", id).title });
+    this.setTitle = bind(this.title, id, "title", { asks: true, read: (text) => text.trim() || store.get("items", id).title });
     this.setNote = bind(this.note, id, "note", { read: (text) => text || null });
     this.setTags = bind(this.tags, id, "tags", { read: tags, show: (value) => (value ?? []).join(", ") });
+  }
+
+  get isTyped() {
+    return [this.title, this.note, this.tags].some(isTyped);
   }
 
   makeDetails() {
@@ -160,8 +200,7 @@ class Row {
   }
 
   async delete() {
-    await write((db) => db.delete("items", this.id));
-    say("The item is deleted. Undo brings it back.");
+    if (await write((db) => db.delete("items", this.id))) say("The item is deleted. Undo brings it back.");
   }
 
   update(item, index, all) {

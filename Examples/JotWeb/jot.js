@@ -2,7 +2,7 @@
 
 import { lookForInvitations, showAccount, showInbox, showWelcome, updateInbox } from "./dialogs.js";
 import { showLists } from "./lists.js";
-import { attempt, count, element, engine, say, store, tabs } from "./page.js";
+import { attempt, count, element, engine, isTyped, say, store, tabs } from "./page.js";
 
 if (navigator.serviceWorker) navigator.serviceWorker.register("service-worker.js");
 
@@ -50,6 +50,16 @@ addEventListener("keydown", (event) => {
   event.preventDefault();
   reverse(event.shiftKey ? "redo" : "undo");
 });
+
+function typedFields() {
+  return [...document.querySelectorAll("#app textarea, #app input:not([type=checkbox])")].filter(isTyped);
+}
+
+// The browser may end a page that is hidden.
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState === "hidden") for (const field of typedFields()) field.dispatchEvent(new Event("change"));
+});
+addEventListener("beforeunload", (event) => { if (typedFields().length > 0) event.preventDefault(); });
 
 showLists();
 store.live((db) => db, update);

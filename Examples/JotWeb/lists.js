@@ -2,26 +2,21 @@
 
 import { showSharing } from "./dialogs.js";
 import { Items } from "./items.js";
-import { ask, element, make, say, store, write } from "./page.js";
+import { ask, element, make, say, store, take, write } from "./page.js";
 
 let shown = null;
 
 /** The id of the list in the address. */
 function chosen() {
-  return decodeURIComponent(location.hash.slice(1)) || null;
+  return location.hash.slice(1) || null;
 }
 
 /** Shows the lists, and keeps to what is in the store. */
 export function showLists() {
   element("new-list").addEventListener("submit", async (event) => {
     event.preventDefault();
-    const field = event.target.elements.title;
-    const title = field.value.trim();
-    if (!title) return;
-    const list = await write((db) => db.insert("lists", { title }));
-    if (!list) return;
-    field.value = "";
-    location.hash = list;
+    const list = await take(event.target.elements.title, (db, title) => db.insert("lists", { title }));
+    if (list) location.hash = list;
   });
   element("back").addEventListener("click", () => { location.hash = ""; });
   addEventListener("hashchange", () => update());
@@ -80,13 +75,9 @@ class List {
     this.items.update(items);
   }
 
-  async add(event) {
+  add(event) {
     event.preventDefault();
-    const field = event.target.elements.title;
-    const title = field.value.trim();
-    if (!title) return;
-    field.value = "";
-    await write((db) => db.insert("items", {
+    take(event.target.elements.title, (db, title) => db.insert("items", {
       list_id: this.id, title, position: db.positions("items", 1, "last", { parent: this.id })[0],
     }));
   }
@@ -95,17 +86,17 @@ class List {
     ask("Rename the list", (close) => {
       const field = make("input", { name: "title", required: true, maxLength: 200, value: this.title.textContent, "aria-label": "Title" });
       return [make("form", {
-        onsubmit: (event) => {
+        onsubmit: async (event) => {
           event.preventDefault();
-          if (field.value.trim()) write((db) => db.update("lists", this.id, { title: field.value.trim() }));
-          close();
+          const title = field.value.trim() || this.title.textContent;
+          if (await write((db) => db.update("lists", this.id, { title }))) close();
         },
       }, field, make("button", { type: "submit", className: "primary", textContent: "Rename" }))];
     });
   }
 
   async delete() {
-    await write((db) => db.delete("lists", this.id));
+    if (!await write((db) => db.delete("lists", this.id))) return;
     location.hash = "";
     say("The list is deleted. Undo brings it back.");
   }

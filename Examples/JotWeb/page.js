@@ -47,15 +47,31 @@ export async function attempt(body) {
   }
 }
 
-/** Writes in one transaction. */
+/** Writes in one transaction. @returns what `body` gives, or true; undefined when nothing was written. */
 export function write(body) {
-  return attempt(() => store.write(body));
+  return attempt(async () => await store.write(body) ?? true);
+}
+
+/** Writes what a field has, and empties it; it has it again when that fails. */
+export async function take(field, body) {
+  const text = field.value.trim();
+  if (!text) return undefined;
+  field.value = "";
+  const made = await write((db) => body(db, text));
+  if (!made) field.value = text + field.value;
+  return made;
+}
+
+/** Whether a field has what is not written. */
+export function isTyped(field) {
+  return field.value !== field.defaultValue;
 }
 
 /** Shows a dialog. @param content given a function that closes it. */
 export function ask(title, content) {
   const dialog = element("dialog");
   const close = () => dialog.close();
+  delete dialog.dataset.is;
   dialog.replaceChildren(
     make("header", {}, make("h2", { id: "dialog-title", textContent: title }),
       make("button", { type: "button", className: "icon", "aria-label": "Close", textContent: "✕", onclick: close })),
