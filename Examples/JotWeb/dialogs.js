@@ -9,9 +9,11 @@ function field(label, properties) {
   return make("label", {}, label, make("input", properties));
 }
 
-/** The sign-in of a page that has no account yet, or whose session has ended. */
+/** The sign-in of a page that has no account yet, or whose session has ended. What is typed into it stays while the account is the same. */
 export function showWelcome() {
   const { name } = store.account;
+  if (element("welcome").hasChildNodes() && element("welcome").dataset.name === String(name)) return;
+  element("welcome").dataset.name = name;
   const form = make("form", {
     onsubmit: (event) => {
       event.preventDefault();
@@ -75,16 +77,14 @@ export function showSharing(list) {
         make("button", {
           type: "button", textContent: member.user === store.account.user ? "Leave" : "Remove",
           onclick: async () => {
-            await write((db) => db.delete("members", member.id));
-            show();
+            if (await write((db) => db.delete("members", member.id))) show();
           },
         })))),
       make("form", {
         onsubmit: async (event) => {
           event.preventDefault();
           const name = event.target.elements.name.value.trim();
-          await write((db) => db.insert("members", { zone: list, name, role: role.value }));
-          show();
+          if (await write((db) => db.insert("members", { zone: list, name, role: role.value }))) show();
         },
       }, field("Name", { name: "name", required: true, autocapitalize: "none", autocomplete: "off", spellcheck: false }), role,
       make("button", { type: "submit", className: "primary", textContent: "Share" })),
@@ -110,51 +110,58 @@ function shown(value) {
   return Array.isArray(value) ? value.join(", ") : JSON.stringify(value);
 }
 
-/** The invitations that wait; they are asked for with each look. */
-let invitations = [];
-/** How many looks there were, and which of them `invitations` is from. */
+/** The invitations that wait, and who is invited; they are asked for with each look. */
+let asked = { user: null, memberships: [] };
+/** How many looks there were, and which of them `asked` is from. */
 const looks = { begun: 0, shown: 0 };
 
 /** Asks the server who wants to share lists. */
 export async function lookForInvitations() {
-  if (!store.account.isSignedIn) return;
+  const { isSignedIn, user } = store.account;
+  if (!isSignedIn) return;
   const look = looks.begun += 1;
   try {
     const { memberships } = await engine.request("GET", "v1/memberships");
     // Answers may overtake each other.
     if (look < looks.shown) return;
     looks.shown = look;
-    invitations = memberships;
+    asked = { user, memberships };
   } catch {
     // Without a network they wait.
   }
   updateInbox();
 }
 
+/** The invitations of the person who is signed in. */
+function openInvitations() {
+  return store.account.isSignedIn && store.account.user === asked.user ? asked.memberships : [];
+}
+
 function openConflicts() {
   return store.all("conflicts", { order: ["loser_at"] }).filter(({ resolution, policy }) => resolution === null && policy !== "restore");
 }
 
+/** All that waits for the person. */
+function waiting() {
+  return [...openInvitations().map(invitation), ...openConflicts().map(conflict), ...store.quarantined().filter(({ because }) => because === null).map(refused)];
+}
+
 /** Shows how much waits for the person. */
 export function updateInbox() {
-  const waiting = openConflicts().length + store.quarantined().filter(({ because }) => because === null).length + invitations.length;
+  const { length } = waiting();
   const inbox = element("inbox");
-  inbox.hidden = waiting === 0;
-  inbox.textContent = String(waiting);
-  inbox.setAttribute("aria-label", `${count(waiting, "thing")} to look at`);
+  inbox.hidden = length === 0;
+  inbox.textContent = String(length);
+  inbox.setAttribute("aria-label", `${count(length, "thing")} to look at`);
   if (element("dialog").open && element("dialog").dataset.is === "inbox") showInbox();
 }
 
 /** Invitations, conflicts and refused edits. */
 export function showInbox() {
-  ask("To look at", (close) => {
-    const parts = [...invitations.map(invitation), ...openConflicts().map(conflict),
-      ...store.quarantined().filter(({ because }) => because === null).map(refused)];
-    if (parts.length === 0) close();
-    return parts;
-  });
+  const cards = waiting();
+  if (cards.length === 0) return element("dialog").close();
+  ask("To look at", () => cards);
   element("dialog").dataset.is = "inbox";
-  element("dialog").addEventListener("close", (event) => { delete event.target.dataset.is; }, { once: true });
 }
 
 function card(title, text, ...buttons) {

@@ -14,8 +14,8 @@ function update() {
   // The main part of a page that has no lists.
   element("welcome").role = user ? "region" : "main";
   document.body.classList.toggle("signed-out", !isSignedIn);
-  if (!isSignedIn && !element("welcome").hasChildNodes()) showWelcome();
   if (isSignedIn) element("welcome").replaceChildren();
+  else showWelcome();
   for (const id of ["account", "undo", "redo"]) element(id).hidden = !user;
   element("undo").disabled = !store.undoable.undo;
   element("redo").disabled = !store.undoable.redo;

@@ -1,98 +1,9 @@
 // Jot on the web, as a person uses it.
 
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { test } from "node:test";
-import { Browser } from "./chromium.js";
 import { Device } from "./devices.js";
-import { folder, password, Server } from "./server.js";
-
-const web = fileURLToPath(new URL("../../../Examples/JotWeb", import.meta.url));
-
-test("the service worker keeps all files of the client", () => {
-  const [, names] = /\.\.\.\[([^\]]*)\]\.map/.exec(readFileSync(`${web}/service-worker.js`, "utf8"));
-  const files = readdirSync(fileURLToPath(new URL("../src", import.meta.url)));
-  assert.deepEqual(names.match(/[a-z-]+/g).map((name) => `${name}.js`).sort(), files.sort());
-});
-
-async function start(t) {
-  const server = await Server.start(t, { more: ["--web", web] });
-  const browser = await Browser.start(t, folder(t));
-  const tab = await browser.open(`${server.address}/`);
-  await signUp(tab, "ada");
-  return { server, tab };
-}
-
-async function signUp(tab, name) {
-  await tab.until(() => document.querySelector("#welcome form"));
-  await tab.run((name, password) => {
-    const { elements } = document.querySelector("#welcome form");
-    elements.name.value = name;
-    elements.password.value = password;
-    document.querySelector("#welcome button[value=new]").click();
-  }, name, password);
-  await tab.until(() => document.querySelector("#welcome").hidden);
-}
-
-const fill = (selector, text) => {
-  const form = document.querySelector(selector);
-  form.elements.title.value = text;
-  form.requestSubmit();
-};
-const titles = () => [...document.querySelectorAll(".items .title")].map((field) => field.value);
-
-async function makeList(tab, title, ...items) {
-  await tab.run(fill, "#new-list", title);
-  await tab.until((title) => document.querySelector("main h2")?.textContent === title, title);
-  for (const [index, item] of items.entries()) {
-    await tab.run(fill, "main form.add", item);
-    await tab.until((count) => document.querySelectorAll(".items li").length === count, index + 1);
-  }
-}
-
-async function press(tab, key, code) {
-  for (const type of ["keyDown", "keyUp"]) await tab.send("Input.dispatchKeyEvent", { type, key, code: key, windowsVirtualKeyCode: code });
-}
-
-function setNetwork(tab, offline) {
-  return tab.send("Network.emulateNetworkConditions", { offline, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
-}
-
-/** Returns when the page knows that it has no network: Chromium lets through what was sent before. */
-async function loseNetwork(tab) {
-  await tab.send("Network.enable", {});
-  await setNetwork(tab, true);
-  const code = await tab.run(async () => (await import("/page.js")).tabs.sync().then(() => "synced", (error) => error.code));
-  assert.equal(code, "offline");
-}
-
-async function regainNetwork(tab) {
-  await setNetwork(tab, false);
-  await tab.run(() => dispatchEvent(new Event("online")));
-}
-
-test("the page starts and takes edits without a network, and sends them afterwards (I2, I3)", async (t) => {
-  const { server, tab } = await start(t);
-  await makeList(tab, "Groceries", "Milk", "Bread");
-  await tab.run(async () => (await import("/page.js")).tabs.sync());
-  await tab.run(async () => { await navigator.serviceWorker.ready; });
-  await tab.until(async () => (await Promise.all((await caches.keys()).map(async (name) => (await caches.open(name)).match("/complete")))).some(Boolean));
-  await server.kill();
-  await tab.load(`${server.address}/`);
-  await tab.until(() => document.querySelector("#lists a"));
-  await tab.run(() => document.querySelector("#lists a").click());
-  await tab.until(() => document.querySelectorAll(".items li").length === 2);
-  await tab.run(fill, "main form.add", "Tea");
-  await tab.until(() => document.querySelector("#status").dataset.state === "offline" && /1 edit to send/.test(document.querySelector("#status").textContent));
-  assert.equal(await tab.run(() => document.querySelectorAll(".mark:not([hidden])").length), 1);
-  await server.start();
-  await tab.run(() => dispatchEvent(new Event("online")));
-  await tab.until(() => document.querySelector("#status").textContent === "Synced");
-  const phone = await Device.signIn("ada", { server });
-  await phone.sync();
-  assert.deepEqual(phone.titles(phone.store.all("lists")[0].id), ["Milk", "Bread", "Tea"]);
-});
+import { fill, loseNetwork, makeList, press, regainNetwork, signUp, start, sync, titles } from "./jot-page.js";
 
 test("items are moved by the arrow keys and by dragging, and undone", async (t) => {
   const { tab } = await start(t);
@@ -154,7 +65,7 @@ test("lists are shared; questions and refused edits wait for the person (I3)", a
   await tab.run(() => document.querySelector("#inbox").click());
   await tab.run(click, "Take \u201cApple cake\u201d");
   await tab.until(() => document.querySelector(".items .title").value === "Apple cake");
-  await tab.run(async () => (await import("/page.js")).tabs.sync());
+  await sync(tab);
   await bob.sync();
   assert.equal(bob.store.get("items", cake).title, "Apple cake");
 
@@ -186,4 +97,51 @@ test("each control has a name for screen readers", async (t) => {
   await expectNames();
   await tab.run(() => [...document.querySelectorAll(".heading button")].find(({ textContent }) => textContent === "Share").click());
   await expectNames();
+});
+
+test("an inbox whose last question is answered closes, and is opened by the next one only", async (t) => {
+  const { server, tab } = await start(t);
+  await makeList(tab, "Groceries", "Milk");
+  await sync(tab);
+  const phone = await Device.signIn("ada", { server });
+  await phone.sync();
+  await loseNetwork(tab);
+  await tab.run(async () => {
+    const { store, write } = await import("/page.js");
+    await write((db) => db.update("items", store.all("items")[0].id, { title: "Oat milk" }));
+  });
+  await phone.write((db) => db.update("items", phone.item("Milk").id, { title: "Whole milk" }));
+  await phone.sync();
+  await regainNetwork(tab);
+  await tab.until(() => !document.querySelector("#inbox").hidden);
+  await tab.run(() => document.querySelector("#inbox").click());
+  await tab.run(() => document.querySelector("#dialog article button").click());
+  await tab.until(() => document.querySelector("#inbox").hidden);
+  assert.equal(await tab.run(() => document.querySelector("#dialog").open), false);
+});
+
+test("an address that names no list shows the lists", async (t) => {
+  const { server, browser, tab } = await start(t);
+  await makeList(tab, "Groceries");
+  const other = await browser.open(`${server.address}/#%`);
+  await other.until(() => document.querySelector("#lists a"));
+});
+
+test("whoever uses the page after a sign-out that removes the data sees nothing of the one before (I10)", async (t) => {
+  const { server, tab } = await start(t);
+  const bob = await Device.signUp("bob", { server });
+  const list = await bob.makeList("Secret party");
+  await bob.write((db) => db.insert("members", { zone: list, name: "ada", role: "editor" }));
+  await bob.sync();
+  await tab.run(async () => (await import("/dialogs.js")).lookForInvitations());
+  await tab.until(() => !document.querySelector("#inbox").hidden);
+  await sync(tab);
+  await tab.run(() => document.querySelector("#account").click());
+  await tab.run(() => document.querySelector("#dialog .danger").click());
+  await tab.until(() => !document.querySelector("#welcome").hidden && !document.querySelector("#dialog").open);
+  assert.match(await tab.run(() => document.querySelector("#welcome").textContent), /Make an account/);
+  assert.equal(await tab.run(() => document.querySelector("#inbox").hidden), true);
+  await signUp(tab, "eve");
+  await sync(tab);
+  assert.equal(await tab.run(() => document.querySelector("#inbox").hidden), true);
 });
