@@ -85,11 +85,19 @@ export class State {
   }
 }
 
+function noteReference(index, column, { id, columns: { [column]: target } }) {
+  if (target === null) return;
+  if (!index.has(target)) index.set(target, new Set());
+  index.get(target).add(id);
+}
+
 /** What a transaction makes of a state: nothing of it is seen by others until it is committed. */
 export class Draft {
   constructor(state) {
     this.state = state;
     this.changed = new Map();
+    /** By table and column: the ids of records by what they refer to, or referred to when it was looked for. */
+    this.references = new Map();
   }
 
   get(name, key) {
@@ -161,8 +169,21 @@ export class Draft {
     for (const [, record] of this.entries(`records/${table}`)) yield record;
   }
 
+  /** The records that refer to one by the column of a link. */
+  referring({ table, column }, id) {
+    let columns = this.references.get(table);
+    if (!columns) this.references.set(table, columns = new Map());
+    if (!columns.has(column)) {
+      columns.set(column, new Map());
+      for (const record of this.records(table)) noteReference(columns.get(column), column, record);
+    }
+    const known = [...columns.get(column).get(id) ?? []].map((child) => this.record(table, child));
+    return known.filter((child) => child && child.columns[column] === id);
+  }
+
   putRecord(table, record) {
     this.put(`records/${table}`, record.id, record);
+    for (const [column, index] of this.references.get(table) ?? []) noteReference(index, column, record);
   }
 
   deleteRecord(table, id) {

@@ -47,22 +47,34 @@ export class Transaction extends Reader {
   /** Deletes a record, and what is below it as its references say. */
   delete(table, id) {
     this.mayWrite(table);
-    const record = this.draft.record(table, id);
-    if (!record) throw new WriteError("record-unknown", `There is no record ${id} in ${table}.`);
-    this.touch(table, id).isDeleted = true;
-    this.draft.deleteRecord(table, id);
-    for (const link of this.schema.linksTo({ name: table }).filter((link) => link.isInZone)) {
-      for (const child of [...this.draft.records(link.table)].filter((child) => child.columns[link.column] === id)) {
-        // Whether it is in the way shows at the end: it may be deleted or moved by then.
-        if (link.onDelete === "restrict") continue;
-        if (link.onDelete === "set_null" && !link.required) this.updateKept(link.table, child.id, { [link.column]: null });
-        else if (this.draft.record(link.table, child.id)) this.delete(link.table, child.id);
+    if (!this.draft.record(table, id)) throw new WriteError("record-unknown", `There is no record ${id} in ${table}.`);
+    // No recursion: chains may be as long as the change set.
+    for (const stack = [{ table, id }]; stack.length > 0;) {
+      const { table, id, touched } = stack.pop();
+      if (touched) {
+        // Behind those that it takes along.
+        this.touched.delete(`${table}/${id}`);
+        this.touched.set(`${table}/${id}`, touched);
+      } else if (this.draft.record(table, id)) {
+        stack.push({ table, id, touched: this.touch(table, id) }, ...this.deleteOne(table, id));
       }
     }
-    // Behind those that it takes along.
-    const touched = this.touched.get(`${table}/${id}`);
-    this.touched.delete(`${table}/${id}`);
-    this.touched.set(`${table}/${id}`, touched);
+  }
+
+  /** Deletes a record, and lets go of what may stay. @returns those that it takes along. */
+  deleteOne(table, id) {
+    this.touch(table, id).isDeleted = true;
+    this.draft.deleteRecord(table, id);
+    const below = [];
+    for (const link of this.schema.linksTo({ name: table }).filter((link) => link.isInZone)) {
+      // Whether it is in the way shows at the end: it may be deleted or moved by then.
+      if (link.onDelete === "restrict") continue;
+      for (const child of this.draft.referring(link, id)) {
+        if (link.onDelete === "set_null" && !link.required) this.updateKept(link.table, child.id, { [link.column]: null });
+        else below.push({ table: link.table, id: child.id });
+      }
+    }
+    return below;
   }
 
   /** Adds to a counter. */
@@ -273,8 +285,8 @@ export class Transaction extends Reader {
     if (this.touched.get(`${name}/${id}`)?.before === null) return;
     for (const link of this.schema.linksTo({ name })) {
       if (this.schema.table(link.table).parentColumn !== link.column) continue;
-      for (const child of [...this.draft.records(link.table)]) {
-        if (child.columns[link.column] !== id || child.zone === zone) continue;
+      for (const child of this.draft.referring(link, id)) {
+        if (child.zone === zone) continue;
         const key = `${link.table}/${child.id}`;
         if (!this.touched.has(key)) this.moved = [...(this.moved ?? []), { table: link.table, id: child.id, by: `${name}/${id}`, record: child }];
         this.settleZone(link.table, child.id);

@@ -63,7 +63,7 @@ export function reverse(transaction, kind) {
 /** Whether somebody has used a record that is to go: changed it, referred to it, or become a member of its zone. */
 function isUsed({ draft, schema }, table, here, after, created) {
   if (Object.entries(after.columns).some(([name, value]) => (here.columns[name] ?? null) !== value)) return true;
-  const refers = (link) => [...draft.records(link.table)].some((record) => record.columns[link.column] === here.id && !created.has(`${link.table}/${record.id}`));
+  const refers = (link) => draft.referring(link, here.id).some((record) => !created.has(`${link.table}/${record.id}`));
   if (schema.linksTo({ name: table }).some((link) => link.isInZone && refers(link))) return true;
   return schema.table(table).rule === "root"
     && [...draft.records("members")].some(({ zone, columns }) => zone === here.id && columns.user !== draft.device.user);

@@ -135,6 +135,40 @@ test("new records are not compared with each one that is there, and unique value
   assert.deepEqual(phone.store.quarantined(), []);
 });
 
+test("what goes with a record, and what an undo may delete, is not looked for among all records each time", async (t) => {
+  const { server, schema } = await start(t);
+  const phone = await Device.signUp("ada", { server, schema });
+  const [list, first] = await phone.write((db) => {
+    const list = db.insert("lists", {});
+    const items = [];
+    for (let number = 0; number < 300; number++) items.push(db.insert("items", { list, under: items.at(-1) ?? null }));
+    return [list, ...items];
+  });
+  const counted = count(t, "records");
+  await phone.write((db) => db.delete("items", first));
+  await phone.store.undo();
+  await phone.write((db) => db.delete("lists", list));
+  await phone.store.undo();
+  await phone.store.undo();
+  assert.equal(phone.store.all("items").length, 0);
+  assert.ok(counted.records < 15_000, `${counted.records} records were looked at`);
+});
+
+test("a chain of records as long as a change set is deleted and comes back", async (t) => {
+  const { server, schema } = await start(t);
+  const phone = await Device.signUp("ada", { server, schema });
+  const [, first] = await phone.write((db) => {
+    const list = db.insert("lists", {});
+    const items = [];
+    for (let number = 0; number < 9000; number++) items.push(db.insert("items", { list, under: items.at(-1) ?? null }));
+    return [list, items[0]];
+  });
+  await phone.write((db) => db.delete("items", first));
+  assert.equal(phone.store.all("items").length, 0);
+  await phone.sync();
+  assert.deepEqual([phone.store.quarantined(), phone.store.waitingOperations], [[], 0]);
+});
+
 test("refused dependents find the set without which they failed, without reading all of the quarantine each time (I3)", async (t) => {
   const { server, schema } = await start(t);
   const phone = await Device.signUp("ada", { server, schema });
