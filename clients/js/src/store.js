@@ -163,7 +163,7 @@ export class Store {
    */
   write(body) {
     return this.writeAs(body, (draft, changes) => {
-      forgetRedo(draft);
+      if (changes.length > 0) forgetRedo(draft);
       remember(draft, changes);
     });
   }
@@ -189,8 +189,16 @@ export class Store {
     return this.reverse("redo", "undo");
   }
 
-  reverse(kind, opposite) {
-    return this.writeAs((transaction) => reverse(transaction, kind), (draft, changes) => remember(draft, changes, opposite));
+  async reverse(kind, opposite) {
+    for (const forbidden = new Set(); ;) {
+      try {
+        return await this.writeAs((transaction) => reverse(transaction, kind, forbidden), (draft, changes) => remember(draft, changes, opposite));
+      } catch (error) {
+        // Another record has a unique value by now.
+        if (error.code !== "unique-taken" || forbidden.has(error.written)) throw error;
+        forbidden.add(error.written);
+      }
+    }
   }
 
   /** Whether there is something to undo and to redo. */

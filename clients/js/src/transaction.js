@@ -10,6 +10,11 @@ import { Sealing } from "./sealing.js";
 import { checkValue, fromApp, fromText, ValueError } from "./values.js";
 import { WriteError } from "./write-error.js";
 
+function isChanged({ before, after }) {
+  if (!before || !after) return before !== after;
+  return Object.entries(after.columns).some(([name, value]) => value !== (before.columns[name] ?? null));
+}
+
 /** Reads and writes records. It is valid as long as the function runs to which it is given. */
 export class Transaction extends Reader {
   /** @param environment `{now(), random64()}` */
@@ -245,7 +250,7 @@ export class Transaction extends Reader {
   /**
    * Checks the rules of the schema and seals the change set.
    *
-   * @returns the changes, `{table, id, before, after}`.
+   * @returns the records that are others than before, `{table, id, before, after}`.
    */
   end() {
     this.isEnded = true;
@@ -257,7 +262,7 @@ export class Transaction extends Reader {
     this.checkDeleted(all);
     this.checkUnique(all);
     new Sealing(this.draft, this.schema, this.environment.now()).seal(all, this.moved ?? []);
-    return all;
+    return all.filter(isChanged);
   }
 
   /** The zone of a record, as its table's rule says. */
@@ -343,7 +348,7 @@ export class Transaction extends Reader {
     for (const record of this.draft.records(table)) {
       const key = owners.has(record.zone) ? keyOf(record) : undefined;
       if (key === undefined || (owners.get(record.zone).get(key) ?? record.id) === record.id) continue;
-      throw new WriteError("unique-taken", `Another record of ${table} has this ${columns.join(", ")}.`, { record: record.id, columns });
+      throw new WriteError("unique-taken", `Another record of ${table} has this ${columns.join(", ")}.`, { written: `${table}/${owners.get(record.zone).get(key)}` });
     }
   }
 }

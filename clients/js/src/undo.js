@@ -5,18 +5,28 @@ import { numberKey } from "./state.js";
 
 /** How many transactions are kept. */
 const longest = 100;
-/** A transaction of more changes is not kept. */
-const largest = 1000;
+/** A transaction of more characters is not kept. */
+const largest = 1 << 20;
+/** So many characters are kept of all. */
+const largestOfAll = 4 << 20;
 
 /** Remembers what a transaction changed, which has just been sealed. @param kind `undo` or `redo`. */
 export function remember(draft, changes, kind = "undo") {
-  const own = changes.filter(({ table, before, after }) => table !== "conflicts" && (before || after));
-  if (own.length === 0 || own.length > largest) return;
+  const own = changes.filter(({ table }) => table !== "conflicts");
+  const size = JSON.stringify(own, (_, value) => (typeof value === "bigint" ? String(value) : value)).length;
+  if (own.length === 0 || size > largest) return;
   const { device } = draft;
-  draft.put("undo", numberKey(device.nextUndo), { kind, set: device.nextKey - 1, changes: own });
+  draft.put("undo", numberKey(device.nextUndo), { kind, set: device.nextKey - 1, size, changes: own });
   draft.device = { ...device, nextUndo: device.nextUndo + 1 };
-  const all = [...draft.entries("undo")].map(([key]) => key).sort();
-  for (const key of all.slice(0, Math.max(0, all.length - longest))) draft.delete("undo", key);
+  let total = 0;
+  newestFirst(draft).forEach(([key, { size = 0 }], index) => {
+    total += size;
+    if (index >= longest || total > largestOfAll) draft.delete("undo", key);
+  });
+}
+
+function newestFirst(draft) {
+  return [...draft.entries("undo")].sort(([left], [right]) => (left < right ? 1 : -1));
 }
 
 /** Forgets transactions whose change sets were refused: they are rolled back already. */
@@ -37,27 +47,36 @@ export function canUndo(draft, kind) {
 /**
  * Reverses the last transaction of a kind, where the records are still as it left them.
  *
- * @returns how many records were changed, and how many were left as they are, as somebody has changed them since; null when there is none.
+ * @param forbidden the keys of records that would break a rule of the schema.
+ * @returns how many records were changed, and how many were left as they are; null when there is none.
  */
-export function reverse(transaction, kind) {
+export function reverse(transaction, kind, forbidden) {
   const { draft } = transaction;
-  const found = [...draft.entries("undo")].filter(([, entry]) => entry.kind === kind).sort(([left], [right]) => (left < right ? 1 : -1));
-  if (found.length === 0) return null;
-  const [key, { changes }] = found[0];
+  const last = newestFirst(draft).find(([, entry]) => entry.kind === kind);
+  if (!last) return null;
+  const [key, { changes }] = last;
   draft.delete("undo", key);
-  const result = { changed: 0, kept: 0 };
+  const changed = new Set();
   const open = [];
   const created = new Set(changes.filter(({ before }) => !before).map(({ table, id }) => `${table}/${id}`));
   // What was created last goes first, and what was deleted last comes back first: parents before their children.
   for (const change of [...changes].reverse()) {
-    if (reverseChange(transaction, change, created, open)) result.changed += 1;
-    else result.kept += 1;
+    const own = `${change.table}/${change.id}`;
+    if (!forbidden.has(own) && reverseChange(transaction, change, created, open)) changed.add(own);
   }
-  // Records that refer to each other in a circle: the last one is here by now.
+  // What they refer to may have come back by now.
   for (const { table, id, link, target } of open) {
-    if (draft.record(link.target, target) && draft.record(table, id)) transaction.updateKept(table, id, { [link.column]: target });
+    if (!draft.record(link.target, target) || !draft.record(table, id)) continue;
+    transaction.updateKept(table, id, { [link.column]: target });
+    changed.add(`${table}/${id}`);
   }
-  return result;
+  return { changed: changed.size, kept: changes.length - changed.size };
+}
+
+/** The references of a record's values to records that are not here. */
+function missing({ draft, schema }, table, values) {
+  return schema.linksOf({ name: table }).filter((link) => link.isInZone).map((link) => ({ link, target: values[link.column] ?? null }))
+    .filter(({ link, target }) => target !== null && !draft.record(link.target, target));
 }
 
 /** Whether somebody has used a record that is to go: changed it, referred to it, or become a member of its zone. */
@@ -69,7 +88,7 @@ function isUsed({ draft, schema }, table, here, after, created) {
     && [...draft.records("members")].some(({ zone, columns }) => zone === here.id && columns.user !== draft.device.user);
 }
 
-/** @param open takes the references of a record that comes back before what it refers to. */
+/** @param open takes the references to what is not here, or comes back later. */
 function reverseChange(transaction, { table, id, before, after }, created, open) {
   const { draft, schema } = transaction;
   const here = draft.record(table, id);
@@ -79,13 +98,10 @@ function reverseChange(transaction, { table, id, before, after }, created, open)
     return true;
   }
   if (!after) {
-    const gone = schema.linksOf({ name: table }).filter((link) => {
-      const target = before.columns[link.column] ?? null;
-      return link.isInZone && target !== null && !draft.record(link.target, target);
-    });
-    if (here || gone.some((link) => link.required)) return false;
-    open.push(...gone.map((link) => ({ table, id, link, target: before.columns[link.column] })));
-    transaction.insertKept(table, id, { ...before.columns, ...Object.fromEntries(gone.map((link) => [link.column, null])) }, before.zone);
+    const gone = missing(transaction, table, before.columns);
+    if (here || gone.some(({ link }) => link.required)) return false;
+    open.push(...gone.map((reference) => ({ table, id, ...reference })));
+    transaction.insertKept(table, id, { ...before.columns, ...Object.fromEntries(gone.map(({ link }) => [link.column, null])) }, before.zone);
     return true;
   }
   if (!here) return false;
@@ -96,6 +112,10 @@ function reverseChange(transaction, { table, id, before, after }, created, open)
     const merge = combined(schema.table(table).columns.get(name)?.merge, made, value, now, true);
     if (merge) values[name] = merge.value;
     else if (now === made) values[name] = value;
+  }
+  for (const reference of missing(transaction, table, values)) {
+    open.push({ table, id, ...reference });
+    delete values[reference.link.column];
   }
   if (Object.keys(values).length === 0) return false;
   transaction.updateKept(table, id, values);
