@@ -179,7 +179,6 @@ export class SyncEngine {
     // Its cookie has taken the place of the user's own.
     await this.forgetToken(this.device);
     this.run({ type: "signedOut" });
-    this.stream?.run({ type: "stop" });
     this.publish({ state: "signedOut" });
   }
 
@@ -214,7 +213,6 @@ export class SyncEngine {
       if (erases) await store.erase({ force });
     } finally {
       this.run({ type: "signedOut" });
-      this.stream?.run({ type: "stop" });
       this.publish({ state: "signedOut" });
     }
   }
@@ -292,6 +290,8 @@ export class SyncEngine {
       for (const { resolve } of waiters) resolve();
       return;
     }
+    // Nobody is signed in any more.
+    if (failure.kind === "expired") this.stream?.run({ type: "stop" });
     const error = failure.kind === "later"
       ? new SyncError("offline", failure.reason) : new SyncError("signed-out", "Nobody is signed in. Sign in to sync; nothing on this device is lost.");
     this.publish(failure.kind === "later" ? { state: "offline", reason: failure.reason } : { state: "signedOut" });

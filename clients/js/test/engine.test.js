@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FetchTransport, SyncEngine } from "../index.js";
+import { FetchTransport, MemoryStorage, SyncEngine } from "../index.js";
 import { Device } from "./devices.js";
-import { atEnd, Server } from "./server.js";
+import { atEnd, password, Server } from "./server.js";
 
 async function until(condition) {
   while (!condition()) await new Promise((resolve) => { setTimeout(resolve, 5); });
@@ -151,6 +151,36 @@ test("listeners that throw stop neither a sync nor a write, nor the listeners be
   assert.equal(store.waitingOperations, 0);
   assert.deepEqual([...new Set(statuses)], ["idle", "syncing"]);
   assert.deepEqual([...new Set(errors)].sort(), ["committed", "idle", "syncing", "written"]);
+});
+
+test("a tab whose session another tab ends has no stream of events any more (I10)", async (t) => {
+  const server = await Server.start(t);
+  const storage = new MemoryStorage();
+  const device = await Device.signUp("ada", { server, storage });
+  const signals = [];
+  const engine = new SyncEngine({
+    store: device.store, transport: {
+      request: (request) => device.engine.transport.request(request),
+      stream: ({ signal }) => {
+        signals.push(signal);
+        return new Promise(() => {});
+      },
+    },
+  });
+  atEnd(t, () => engine.stop());
+  engine.start();
+  await until(() => signals.length === 1);
+  const other = await Device.open({ server, storage });
+  await other.engine.signOut();
+  await device.store.catchUp();
+  assert.equal(signals[0].aborted, true);
+  // Nor when the server has ended it.
+  await engine.signIn("ada", password);
+  await until(() => signals.length === 2);
+  const phone = await Device.signIn("ada", { server });
+  await phone.engine.request("DELETE", `v1/devices/${device.store.account.device}`);
+  await assert.rejects(engine.sync(), { code: "signed-out" });
+  assert.deepEqual([signals.length, signals[1].aborted], [2, true]);
 });
 
 test("a listener that throws when it is added is not added", async (t) => {
