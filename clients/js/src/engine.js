@@ -115,7 +115,7 @@ export class SyncEngine {
 
   publish(status) {
     this.status = status;
-    for (const listener of [...this.listeners]) tell(listener, status);
+    for (const listener of [...this.listeners]) if (this.listeners.has(listener)) tell(listener, status);
   }
 
   observe(kind) {

@@ -326,9 +326,11 @@ export class Store {
   }
 
   notify(changes, kind) {
-    for (const observer of [...this.observers]) tell(observer, kind);
+    // Another one may have ended it.
+    for (const observer of [...this.observers]) if (this.observers.has(observer)) tell(observer, kind);
     const tables = changes && new Set(changes.map(([store]) => store).filter((store) => store.startsWith("records/")).map((store) => store.slice(8)));
     for (const listener of [...this.listeners]) {
+      if (!this.listeners.has(listener)) continue;
       if (tables && listener.tables && ![...listener.tables].some((table) => tables.has(table))) continue;
       tell(listener.run);
     }

@@ -153,6 +153,19 @@ test("listeners that throw stop neither a sync nor a write, nor the listeners be
   assert.deepEqual([...new Set(errors)].sort(), ["committed", "idle", "syncing", "written"]);
 });
 
+test("a listener that another one ends is not called any more", async (t) => {
+  const { device: { store, engine } } = await signUp(t);
+  for (const begin of [(listener) => store.live((db) => db.all("lists").length, listener), (listener) => engine.onStatus(listener)]) {
+    let [calls, end] = [0, () => {}];
+    const endFirst = begin(() => end());
+    end = begin(() => { calls += 1; });
+    await store.write((db) => db.insert("lists", { title: "Groceries" }));
+    await engine.sync();
+    assert.equal(calls, 1);
+    endFirst();
+  }
+});
+
 test("a tab whose session another tab ends has no stream of events any more (I10)", async (t) => {
   const server = await Server.start(t);
   const storage = new MemoryStorage();
