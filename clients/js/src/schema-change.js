@@ -78,7 +78,7 @@ class SchemaChange {
     const isOwn = ([name, value]) => table.columns.has(name) && isOfType(table.columns.get(name), value);
     if (values.length === table.columns.size && values.every(isOwn)) return record;
     const columns = this.named(table, record.columns);
-    for (const column of table.columns.values()) if (columns[column.name] === undefined) columns[column.name] = column.absent;
+    for (const column of table.columns.values()) if (!Object.hasOwn(columns, column.name)) columns[column.name] = column.absent;
     return { ...record, columns };
   }
 

@@ -235,3 +235,15 @@ test("an updated app fetches columns again whose type, target or being required 
   assert.deepEqual(quarantined, [["invalid-value", 4], ["invalid-value", 5]]);
   await expectAgreement(updated, await Device.signIn("ada", { server, schema: newer }));
 });
+
+test("a new column has its default, also one with a name that objects of JavaScript have", async (t) => {
+  const server = await Server.start(t);
+  const phone = await Device.signUp("ada", { server });
+  await phone.makeList("Groceries", "Milk");
+  const path = schema(t, (tables) => { tables.items.columns.constructor = { type: "text", required: true, default: "factory" }; });
+  const tablet = await Device.open({ server, storage: phone.storage, schema: path });
+  assert.equal(tablet.item("Milk").constructor, "factory");
+  assert.equal(structuredClone(tablet.item("Milk")).constructor, "factory");
+  await restart(server, path);
+  await expectAgreement(tablet, await Device.signIn("ada", { server, schema: path }));
+});
