@@ -38,7 +38,7 @@ export class IndexedDBStorage {
     request.onupgradeneeded = ({ oldVersion }) => {
       if (oldVersion === 0) for (const store of ["entries", "log", "meta"]) request.result.createObjectStore(store);
     };
-    this.database = await done(request);
+    this.database = await done(request).catch((error) => { throw error?.name === "VersionError" ? replaced() : error; });
     // A tab of a later client changes the form of the database, or the database is deleted.
     this.database.onversionchange = ({ newVersion }) => {
       this.database.close();

@@ -276,7 +276,12 @@ test("a tab of an earlier client loses the database to one of this, which reads 
   const second = await browser.open(`${server.address}/`);
   await second.until(isOpen);
   assert.deepEqual(await second.run(lists), ["Groceries"]);
-  // A later one takes it in the same way.
+  // A later one takes it in the same way, and keeps it.
   await first.run(() => new Promise((resolve) => { indexedDB.open("test", 99).onsuccess = resolve; }));
   await second.until(() => opened.store.ended?.code === "database-is-newer");
+  const code = await second.run(async () => {
+    const { IndexedDBStorage, Store } = await import("/client/index.js");
+    return Store.open({ storage: new IndexedDBStorage("test"), schema: opened.store.schema }).catch((error) => error.code);
+  });
+  assert.equal(code, "database-is-newer");
 });

@@ -99,21 +99,25 @@ test("each control has a name for screen readers", async (t) => {
   await expectNames();
 });
 
-test("an inbox whose last question is answered closes, and is opened by the next one only", async (t) => {
+test("an inbox closes with its last question, and a question ends with its record", async (t) => {
   const { server, tab } = await start(t);
-  await makeList(tab, "Groceries", "Milk");
+  await makeList(tab, "Groceries", "Milk", "Bread");
   await sync(tab);
   const phone = await Device.signIn("ada", { server });
   await phone.sync();
   await loseNetwork(tab);
   await tab.run(async () => {
     const { store, write } = await import("/page.js");
-    await write((db) => db.update("items", store.all("items")[0].id, { title: "Oat milk" }));
+    await write((db) => { for (const { id, title } of store.all("items")) db.update("items", id, { title: `${title} of the page` }); });
   });
-  await phone.write((db) => db.update("items", phone.item("Milk").id, { title: "Whole milk" }));
+  await phone.write((db) => { for (const { id, title } of db.all("items")) db.update("items", id, { title: `${title} of the phone` }); });
   await phone.sync();
   await regainNetwork(tab);
-  await tab.until(() => !document.querySelector("#inbox").hidden);
+  await tab.until(() => document.querySelector("#inbox").textContent === "2");
+  // There is nothing to choose for a record that is deleted.
+  await phone.write((db) => db.delete("items", phone.item("Bread of the phone").id));
+  await phone.sync();
+  await tab.until(() => document.querySelector("#inbox").textContent === "1");
   await tab.run(() => document.querySelector("#inbox").click());
   await tab.run(() => document.querySelector("#dialog article button").click());
   await tab.until(() => document.querySelector("#inbox").hidden);
@@ -144,4 +148,15 @@ test("whoever uses the page after a sign-out that removes the data sees nothing 
   await signUp(tab, "eve");
   await sync(tab);
   assert.equal(await tab.run(() => document.querySelector("#inbox").hidden), true);
+});
+
+test("a page of an older app than the store says so", async (t) => {
+  const { server, browser, tab } = await start(t);
+  const later = await browser.open(`${server.address}/jot.css`);
+  await later.run(async () => {
+    const { IndexedDBStorage, Store } = await import("/client/index.js");
+    await Store.open({ storage: new IndexedDBStorage("jot"), schema: { ...await (await fetch("/v1/schema")).json(), version: 7 } });
+  });
+  await tab.load(`${server.address}/`);
+  await tab.until(() => /Update the app/.test(document.querySelector("#said").textContent));
 });
