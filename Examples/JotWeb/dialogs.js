@@ -137,8 +137,10 @@ function openInvitations() {
   return store.account.isSignedIn && store.account.user === asked.user ? asked.memberships : [];
 }
 
+/** Conflicts that can be answered. Of a record that is deleted there is nothing to choose, other than to bring it back. */
 function openConflicts() {
-  return store.all("conflicts", { order: ["loser_at"] }).filter(({ resolution, policy }) => resolution === null && policy !== "restore");
+  return store.all("conflicts", { order: ["loser_at"] }).filter(({ resolution, policy, record_table: table, record_id: id }) =>
+    resolution === null && policy !== "restore" && (policy === "delete" || store.get(table, id)));
 }
 
 /** All that waits for the person. */

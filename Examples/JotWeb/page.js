@@ -2,9 +2,15 @@
 
 import { openBrowserStore, SyncError } from "/client/index.js";
 
-const schema = await (await fetch("/v1/schema")).text();
+async function open() {
+  const schema = await (await fetch("/v1/schema")).text();
+  return openBrowserStore({ name: "jot", schema, app: "jot-web 1.0" });
+}
 
-export const { store, engine, tabs } = await openBrowserStore({ name: "jot", schema, app: "jot-web 1.0" });
+export const { store, engine, tabs } = await open().catch((error) => {
+  element("said").textContent = error.message;
+  throw error;
+});
 
 /** The element of an id. */
 export function element(id) {
