@@ -99,7 +99,10 @@ function bind(field, id, column, { read = (text) => text, show = (value) => valu
   let [seen, writes] = [null, Promise.resolve()];
   const display = (value) => {
     seen = value;
+    const { selectionStart: cursor, value: { length } } = field;
     field.value = show(value);
+    // The browser puts it at the end.
+    if (document.activeElement === field && cursor < length) field.setSelectionRange(cursor, cursor);
     // The browser may have changed the line breaks.
     field.defaultValue = field.value;
   };
@@ -185,7 +188,14 @@ class Row {
       onclick: () => write((db) => { if ((db.get("items", id)?.amount ?? 0) + by >= 0) db.increment("items", id, "amount", by); }),
     });
     this.count = make("output", { "aria-live": "polite" });
-    this.note = make("textarea", { rows: 3, placeholder: "Note", "aria-label": "Note" });
+    this.note = make("textarea", {
+      rows: 3, placeholder: "Note", "aria-label": "Note",
+      // A long text is written at each pause: nobody knows how the page will end.
+      oninput: ({ target }) => {
+        clearTimeout(this.pause);
+        this.pause = setTimeout(() => target.dispatchEvent(new Event("change")), 1000);
+      },
+    });
     this.tags = make("input", { placeholder: "Tags, with commas between", "aria-label": "Tags, with commas between", autocomplete: "off" });
     return make("div", { className: "details", hidden: true },
       make("div", { className: "stepper", role: "group", "aria-label": "Amount" }, change(-1, "One less", "−"), this.count, change(1, "One more", "+")),

@@ -97,12 +97,12 @@ test("what is typed stays in its field when it can't be written (I3)", async (t)
 
 test("what is typed into an item that another device deletes stays, and can be copied (I3)", async (t) => {
   const { tab, phone, write } = await startTwo(t, "Milk", "Bread");
-  await focus(tab, 0, note);
-  await type(tab, "half an hour of typing");
+  await focus(tab, 0, ".title");
+  await type(tab, ", half an hour of typing");
   await write((db) => db.delete("items", phone.item("Milk").id));
   await leave(tab);
   await tab.until(isSaid, "Somebody has deleted this item");
-  assert.ok((await notes(tab)).includes("half an hour of typing"));
+  assert.ok((await tab.run(titles)).includes("Milk, half an hour of typing"));
   // It goes when the list is shown again.
   await tab.run(() => { location.hash = ""; });
   await tab.until(() => !document.querySelector(".items"));
@@ -150,7 +150,7 @@ test("a field keeps the focus when another device moves the items around it", as
 
 test("the browser asks before it leaves a page with typed text, and a hidden page writes it (I3)", async (t) => {
   const { tab } = await startTwo(t, "Milk");
-  await focus(tab, 0, note);
+  await focus(tab, 0, ".title");
   // A key is what browsers take for an act of the person.
   for (const kind of ["keyDown", "keyUp"]) await tab.send("Input.dispatchKeyEvent", { type: kind, key: "a", code: "KeyA", text: kind === "keyDown" ? "a" : undefined });
   await type(tab, "nd tea");
@@ -158,12 +158,26 @@ test("the browser asks before it leaves a page with typed text, and a hidden pag
   tab.send("Page.reload").catch(() => {});
   assert.equal((await asked).type, "beforeunload");
   await tab.send("Page.handleJavaScriptDialog", { accept: false });
-  assert.deepEqual(await notes(tab), ["and tea"]);
+  assert.deepEqual(await tab.run(titles), ["Milkand tea"]);
   await tab.run(() => {
     Object.defineProperty(document, "visibilityState", { value: "hidden" });
     document.dispatchEvent(new Event("visibilitychange"));
   });
-  await tab.until(async () => (await import("/page.js")).store.all("items")[0].note === "and tea");
+  await tab.until(async () => (await import("/page.js")).store.all("items")[0].title === "Milkand tea");
+});
+
+test("a note is written at each pause, and keeps the cursor when others write it, too (I2)", async (t) => {
+  const { tab, phone, write } = await startTwo(t, "Milk");
+  await focus(tab, 0, note);
+  await type(tab, "first line\n");
+  await tab.until(async () => (await import("/page.js")).store.all("items")[0].note === "first line\n");
+  await sync(tab);
+  await phone.sync();
+  await tab.run(() => document.activeElement.setSelectionRange(5, 5));
+  await write((db) => db.update("items", phone.item("Milk").id, { note: "first line\nof the phone" }));
+  await tab.until(() => document.activeElement.value.endsWith("of the phone"));
+  await type(tab, " short");
+  await tab.until(async () => (await import("/page.js")).store.all("items")[0].note === "first short line\nof the phone");
 });
 
 test("a list goes on when the item that is being dragged is deleted", async (t) => {
