@@ -2,6 +2,7 @@
 
 import { combined } from "./merge.js";
 import { numberKey } from "./state.js";
+import { WriteError } from "./write-error.js";
 
 /** How many transactions are kept. */
 const longest = 100;
@@ -62,7 +63,12 @@ export function reverse(transaction, kind, forbidden) {
   // What was created last goes first, and what was deleted last comes back first: parents before their children.
   for (const change of [...changes].reverse()) {
     const own = `${change.table}/${change.id}`;
-    if (!forbidden.has(own) && reverseChange(transaction, change, created, open)) changed.add(own);
+    try {
+      if (!forbidden.has(own) && reverseChange(transaction, change, created, open)) changed.add(own);
+    } catch (error) {
+      // A value that the schema allows no more. Nothing is written then.
+      if (!(error instanceof WriteError)) throw error;
+    }
   }
   // What they refer to may have come back by now.
   for (const { table, id, link, target } of open) {

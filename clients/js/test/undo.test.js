@@ -93,6 +93,19 @@ test("an undo leaves a record whose former value another has by now, and reverse
   await expectAgreement(phone, laptop);
 });
 
+test("an undo leaves a value that the schema allows no more, and the next one goes on", async (t) => {
+  const { server, schema, phone, room } = await start(t);
+  const [long, short] = await phone.write((db) => ["Persuasion", "Emma"].map((title) => db.insert("books", { room, title })));
+  await phone.write((db) => { for (const id of [long, short]) db.update("books", id, { title: "?" }); });
+  const shorter = structuredClone(form);
+  shorter.tables.books.columns.title.max_length = 5;
+  writeFileSync(schema, JSON.stringify(shorter));
+  const tablet = await Device.open({ server, storage: phone.storage, schema });
+  assert.deepEqual(await tablet.store.undo(), { changed: 1, kept: 1 });
+  assert.deepEqual([long, short].map((id) => tablet.store.get("books", id).title), ["?", "Emma"]);
+  assert.notEqual(await tablet.store.undo(), null);
+});
+
 test("transactions are kept by their size, and large ones are undone", async (t) => {
   const { phone, room } = await start(t);
   await phone.write((db) => { for (let number = 0; number < 1500; number++) db.insert("books", { room }); });
