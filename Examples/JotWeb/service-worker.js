@@ -74,7 +74,8 @@ addEventListener("fetch", (event) => {
   // Other pages of this origin, such as the console, are none of Jot's.
   if (event.request.method !== "GET" || origin !== location.origin || !(isPage ? pathname === "/" : files.includes(pathname))) return;
   event.respondWith((async () => {
-    if (isPage) await begin(event.resultingClientId);
+    // On a full disk all comes from the server.
+    if (isPage) await begin(event.resultingClientId).catch(() => {});
     return await kept(isPage ? event.resultingClientId : event.clientId, pathname) ?? fetch(event.request);
   })());
   // One tab at a time.
