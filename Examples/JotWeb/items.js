@@ -111,7 +111,7 @@ function bind(field, id, column, { read = (text) => text, show = (value) => valu
     const item = store.get("items", id);
     if (!item) return say("Somebody has deleted this item. What you typed is not kept: copy it before you leave the list.");
     const text = field.value;
-    const value = read(text);
+    const value = read(text, seen);
     if (asks && item[column] !== seen && item[column] !== value) return choose(item[column], () => display(item[column]), () => keep(text, value));
     await keep(text, value);
   };
@@ -134,8 +134,11 @@ function choose(theirs, takeTheirs, takeTyped) {
   });
 }
 
-function tags(text) {
-  const found = [...new Set(text.split(",").map((tag) => tag.trim()).filter(Boolean))];
+/** The tags of a text. Other apps may write tags that have commas: those that were shown, and are in the text still, stay whole. */
+function tags(text, seen) {
+  const whole = (seen ?? []).filter((tag) => tag.includes(",") && text.includes(tag));
+  const rest = whole.reduce((rest, tag) => rest.replace(tag, () => ""), text);
+  const found = [...new Set([...whole, ...rest.split(",").map((tag) => tag.trim()).filter(Boolean)])];
   return found.length > 0 ? found : null;
 }
 

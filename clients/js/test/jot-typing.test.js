@@ -180,6 +180,17 @@ test("a note is written at each pause, and keeps the cursor when others write it
   await tab.until(async () => (await import("/page.js")).store.all("items")[0].note === "first short line\nof the phone");
 });
 
+test("a tag that has a comma stays whole while others are typed", async (t) => {
+  const { tab, phone, write } = await startTwo(t, "Wine");
+  await write((db) => db.update("items", phone.item("Wine").id, { tags: ["red, dry", "cellar"] }));
+  await tab.until(() => document.querySelectorAll(".items .tags span").length === 2);
+  await focus(tab, 0, "input[placeholder^=Tags]");
+  await type(tab, ", new");
+  await leave(tab);
+  await tab.until(async () => (await import("/page.js")).store.all("items")[0].tags.includes("new"));
+  assert.deepEqual((await stored(tab, "Wine")).tags, ["cellar", "new", "red, dry"]);
+});
+
 test("a list goes on when the item that is being dragged is deleted", async (t) => {
   const { tab, phone, write } = await startTwo(t, "Milk", "Bread");
   const { x, y } = await tab.run(() => {
