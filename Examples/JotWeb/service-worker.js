@@ -50,6 +50,12 @@ async function refresh(isInstall) {
   for (const other of await caches.keys()) if (other.startsWith("jot ") && other !== name && other !== current) await caches.delete(other);
 }
 
+/** Looks for a new version, for one page at a time. A look that waits for another will see what the server has then: a third one is not needed. */
+async function look() {
+  const { pending } = await navigator.locks.query();
+  if (!pending.some(({ name }) => name === "files")) await navigator.locks.request("files", () => refresh(false));
+}
+
 /** Notes the version that a page has begun with. This worker may end, or give way to another, while the page loads. */
 async function begin(page) {
   const [current] = await versions();
@@ -78,6 +84,5 @@ addEventListener("fetch", (event) => {
     if (isPage) await begin(event.resultingClientId).catch(() => {});
     return await kept(isPage ? event.resultingClientId : event.clientId, pathname) ?? fetch(event.request);
   })());
-  // One tab at a time.
-  if (isPage) event.waitUntil(navigator.locks.request("files", { ifAvailable: true }, (lock) => lock && refresh(false)).catch(() => {}));
+  if (isPage) event.waitUntil(look().catch(() => {}));
 });

@@ -77,6 +77,22 @@ test("a page has all files of the version that it began with, and the next one t
   assert.equal(await other.run(hasStyle, "third"), true);
 });
 
+test("a page that begins while another one's look is under way has its own", async (t) => {
+  const { server, browser, tab, publish } = await startCopy(t);
+  // As a look that has asked the server before there was something new.
+  await tab.run(() => new Promise((held) => {
+    navigator.locks.request("files", () => new Promise((release) => {
+      globalThis.release = release;
+      held();
+    }));
+  }));
+  publish("second");
+  const other = await browser.open(`${server.address}/`);
+  await other.until(async () => (await navigator.locks.query()).pending.some(({ name }) => name === "files"));
+  await tab.run(() => release());
+  await tab.until(isKept, "second");
+});
+
 test("tabs that begin at once after a new version keep it whole", async (t) => {
   const { server, browser, tab, publish } = await startCopy(t);
   for (const word of ["second", "third", "fourth"]) {
