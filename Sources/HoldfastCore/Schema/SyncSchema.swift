@@ -83,6 +83,13 @@ public struct SyncSchema: Sendable, Hashable {
   /// The references of a table.
   package func links(of table: Int) -> [Link] { links.filter { $0.table == table } }
 
+  /// The effect on a reference, where it does not restrict a deletion. A restricting reference from another zone neither prevents one nor is
+  /// revealed.
+  package func unrestricted(_ link: Link) -> Reference.OnDelete {
+    if link.onDelete != .restrict { return link.onDelete }
+    return tables[link.table].columns[link.column].required ? .cascade : .setNull
+  }
+
   /// The names of the public zones.
   package var publicZones: [String] {
     var names: [String] = []

@@ -119,9 +119,7 @@ struct AccessRules: ChangeSetPart {
   }
 
   /// Whether a record goes with the one that a reference names, when that one goes with a record of another zone.
-  private func deletes(_ link: SyncSchema.Link) -> Bool {
-    Deleting(run: run).unrestricted(link) == .cascade
-  }
+  private func deletes(_ link: SyncSchema.Link) -> Bool { schema.unrestricted(link) == .cascade }
 
   private func least(_ right: Right, of index: Int) -> Role {
     switch schema.tables[index].zone {

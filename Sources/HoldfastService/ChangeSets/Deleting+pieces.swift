@@ -198,7 +198,7 @@ extension Deleting {
   private func someChildren(
     of level: [Footprint.Key], _ above: Set<Footprint.Key>, at stamp: Stamp
   ) throws -> [Footprint.Key] {
-    for (link, ids) in links(to: level) where unrestricted(link) == .cascade {
+    for (link, ids) in links(to: level) where schema.unrestricted(link) == .cascade {
       while true {
         let found = try some(link, ids, width(below: above.count))
         if found.isEmpty { break }
@@ -228,7 +228,7 @@ extension Deleting {
   ///
   /// - Returns: whether it found any.
   private func detachSome(of level: [Footprint.Key], _ width: Int, at stamp: Stamp) throws -> Bool {
-    for (link, ids) in links(to: level) where unrestricted(link) == .setNull {
+    for (link, ids) in links(to: level) where schema.unrestricted(link) == .setNull {
       let found = try some(link, ids, width)
       if found.isEmpty { continue }
       for id in found {

@@ -97,6 +97,7 @@ struct Deleting: ChangeSetPart {
     _ record: StoredRecord, at stamp: Stamp, rev: Int64, isLogged: (StoredRecord) throws -> Bool
   ) throws {
     let store = stores.tables[record.table]
+    try ledger.scope?.require(table: store.table)
     try stores.remove(record)
     if store.table.zone == .root { try stores.followRoot(of: record.zone) }
     let tombstone = Tombstone(
@@ -131,7 +132,7 @@ struct Deleting: ChangeSetPart {
       }
     }
     let wanted = parents.map(\.key.id).filter { inside[$0] != nil }
-    let onDelete = unrestricted(link)
+    let onDelete = schema.unrestricted(link)
     let children = try store.references(by: link.column, to: wanted, limit: followerLimit)
     try store.prefetch(children.map(\.id))
     for (id, parent) in children {
@@ -147,17 +148,11 @@ struct Deleting: ChangeSetPart {
     }
   }
 
-  /// The effect of a delete on a reference that does not restrict it. A restricting reference from another zone neither prevents a delete
-  /// nor is revealed.
-  func unrestricted(_ link: SyncSchema.Link) -> Reference.OnDelete {
-    if link.onDelete != .restrict { return link.onDelete }
-    return schema.tables[link.table].columns[link.column].required ? .cascade : .setNull
-  }
-
   /// Sets the reference of a record to null.
   func setToNull(_ link: SyncSchema.Link, of id: String, at stamp: Stamp, isValidated: Bool) throws {
     let store = stores.tables[link.table]
     guard let child = try store.record(id) else { return }
+    try ledger.scope?.require(table: store.table)
     Trace.took(.setToNull)
     run.work.addEdit()
     var merge = RecordMerge(child)

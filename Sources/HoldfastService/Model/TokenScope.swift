@@ -62,14 +62,23 @@ package struct TokenScope: Sendable, Equatable {
       .tokenLimited, "A deletion in \(table.name) changes records of \(other), which it does not name.")
   }
 
-  /// A table outside the scope whose records a deletion in `table` would delete or change.
+  /// A table whose records a deletion reaches.
+  private struct Reached: Hashable {
+    let table: Int
+    /// Whether only references inside the zone lead to it. Beyond, no reference restricts the deletion.
+    let isInside: Bool
+  }
+
+  /// A table outside the scope whose records a deletion in `table` could delete or change.
   private func dependent(of table: Int, in schema: SyncSchema) -> String? {
-    var reached: Set<Int> = [table]
-    var waiting = [table]
+    var reached: Set = [Reached(table: table, isInside: true)]
+    var waiting = Array(reached)
     while let parent = waiting.popLast() {
-      for link in schema.links where link.target == parent && link.onDelete != .restrict {
-        if !has(table: schema.tables[link.table]) { return schema.tables[link.table].name }
-        if link.onDelete == .cascade, reached.insert(link.table).inserted { waiting.append(link.table) }
+      for link in schema.links(to: parent.table) {
+        let child = Reached(table: link.table, isInside: parent.isInside && link.isInZone)
+        if child.isInside, link.onDelete == .restrict { continue }
+        if !has(table: schema.tables[child.table]) { return schema.tables[child.table].name }
+        if schema.unrestricted(link) == .cascade, reached.insert(child).inserted { waiting.append(child) }
       }
     }
     return nil

@@ -137,6 +137,48 @@ import Testing
     #expect(try server.send("DELETE", "/v1/tables/lists/\(list)", token: all).status == 200)
   }
 
+  @Test("no deletion of a token reaches a table that it does not name, also not by way of another zone (I10)")
+  func tablesBeyond() throws {
+    let schema = try SyncSchema(
+      json: Array(
+        """
+        {"holdfast": 1, "name": "test", "tables": {
+          "lists": {"zone": "root", "columns": {"title": {"type": "text"}}},
+          "notes": {"zone": "user", "columns": {
+            "list_id": {"type": "reference", "to": "lists", "on_delete": "cascade", "across": true}}},
+          "lines": {"zone": {"parent": "note_id"}, "columns": {
+            "note_id": {"type": "reference", "to": "notes", "required": true, "on_delete": "restrict"}}},
+          "marks": {"zone": "user", "columns": {
+            "note_id": {"type": "reference", "to": "notes", "on_delete": "restrict"}}}
+        }}
+        """.utf8))
+    let server = try TestServer(schema)
+    let alice = try server.signUp("alice")
+    let (list, note, line, mark) = (alice.newID(), alice.newID(), alice.newID(), alice.newID())
+    try alice.sync([
+      .create("lists", list, ["title": "List"]), .create("notes", note, ["list_id": .string(list)]),
+      .create("lines", line, ["note_id": .string(note)]), .create("marks", mark, ["note_id": .string(note)]),
+    ])
+    func delete(_ path: String, tables: [String]) throws -> ReadAnswer {
+      let token = try Administration(server.location, environment: server.world.environment).createToken(
+        name: tables.joined(), role: .owner, tables: tables, zones: nil)
+      return try server.send("DELETE", "/v1/tables/\(path)", token: token)
+    }
+    for unnamed in ["notes", "lines", "marks"] {
+      let tables = ["lists", "notes", "lines", "marks"].filter { $0 != unnamed }
+      #expect(try delete("lists/\(list)", tables: tables).code == "token-limited", "\(unnamed)")
+    }
+    // Inside their zone they prevent it.
+    #expect(try delete("notes/\(note)", tables: ["notes"]).code == "reference-restricted")
+    try alice.pull()
+    #expect(alice.has("lines", line) && alice.column("marks", mark, "note_id") == .string(note))
+    #expect(
+      try delete("lists/\(list)", tables: ["lists", "notes", "lines", "marks"]).status == 200)
+    try alice.pull()
+    #expect(!alice.has("lines", line) && alice.column("marks", mark, "note_id") == .null)
+    #expect(try server.findings().isEmpty)
+  }
+
   @Test("a viewer's token writes nothing, and an editor's makes nobody a member (I10)")
   func roles() throws {
     let viewer = try token(.viewer, zones: nil)
