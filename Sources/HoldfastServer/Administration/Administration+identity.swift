@@ -151,14 +151,17 @@ extension Administration {
   /// - Parameters:
   ///   - name: the name of its user; valid as an account name, and not taken.
   ///   - role: the role of the token.
-  ///   - tables: the tables that it may read and write; nil for all.
+  ///   - tables: the tables that it may read and write, by their names or former ones; nil for all.
   ///   - zones: the zones that it may read and write; nil for all.
   /// - Returns: the token, which is not stored.
   /// - Throws: `ServerError.refused` for a name that is invalid or taken, `notFound` for an unknown table or zone.
   public func createToken(name: String, role: Role, tables: [String]?, zones: [String]?) throws -> String {
     do { try Credentials.checkNewName(name) } catch { throw ServerError(.refused, error.detail) }
-    for table in tables ?? [] where schema.index(of: table) == nil {
-      throw ServerError(.notFound, "The schema has no table \(table).")
+    let tables = try tables?.map { table in
+      guard let index = schema.index(called: table) else {
+        throw ServerError(.notFound, "The schema has no table \(table).")
+      }
+      return schema.tables[index].name
     }
     for names in [tables, zones].compactMap(\.self) where !(1...TokenScope.nameLimit).contains(names.count) {
       throw ServerError(.refused, "A token names 1 to \(TokenScope.nameLimit) tables, and as many zones.")

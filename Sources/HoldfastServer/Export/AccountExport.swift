@@ -18,7 +18,7 @@ struct AccountExport {
     init?(_ text: String, in schema: SyncSchema) {
       let parts = text.split(separator: ".", omittingEmptySubsequences: false)
       guard parts.count == 3, let seq = Int64(parts[0]), seq >= 0,
-        let table = schema.index(of: String(parts[1]))
+        let table = schema.index(called: String(parts[1]))
       else { return nil }
       self.init(zone: String(parts[2]), table: table, seq: seq)
     }

@@ -41,7 +41,11 @@ package struct TokenScope: Sendable, Equatable {
 
   package func has(zone: String) -> Bool { zones?.contains(zone) ?? true }
 
-  package func has(table: TableSchema) -> Bool { tables?.contains(table.name) ?? true }
+  /// Whether the scope names a table, by its name or a former one: a scope outlives the renaming of its tables.
+  package func has(table: TableSchema) -> Bool {
+    guard let tables else { return true }
+    return tables.contains(table.name) || table.was.contains(where: tables.contains)
+  }
 
   /// Requires that the scope names a table.
   ///

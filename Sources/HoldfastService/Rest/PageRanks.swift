@@ -29,9 +29,9 @@ package struct PageRanks {
 }
 
 extension TableSchema {
-  /// The index of the position column that the parameter `rank` names.
+  /// The index of the position column that the parameter `rank` names, by its name or a former one.
   package func rankColumn(_ name: String) throws(Problem) -> Int {
-    guard let index = index(of: name), columns[index].type == .position else {
+    guard let index = index(called: name), columns[index].type == .position else {
       throw Problem(.invalidRequest, "rank names a column of type position.")
     }
     return index

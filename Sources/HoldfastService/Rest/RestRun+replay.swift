@@ -89,7 +89,7 @@ extension RestRun {
   /// A record with its columns, if they were not stored and it has not changed since.
   private func filled(_ shown: AnsweredRecord) throws -> JSONValue {
     guard !shown.isDeleted, !shown.hasColumns, room > 0, !command.isMinimal,
-      let table = stores.schema.index(of: shown.table),
+      let table = stores.schema.index(called: shown.table),
       let record = try stores.tables[table].record(shown.id), record.rev == shown.rev
     else { return .object(shown.members) }
     room -= record.size

@@ -179,6 +179,39 @@ import Testing
     #expect(try server.findings().isEmpty)
   }
 
+  @Test("a token goes on with a table that was renamed, by both names, and with no other (I10)")
+  func renamed() throws {
+    func schema(_ name: String, was: [String] = []) throws -> SyncSchema {
+      try SyncSchema(
+        name: "test",
+        tables: [
+          TableSchema(name, zone: .root, columns: [ColumnSchema("text", .text)], was: was),
+          TableSchema("others", zone: .user, columns: [ColumnSchema("text", .text)]),
+        ])
+    }
+    let server = try TestServer(schema("notes"))
+    let alice = try server.signUp("alice")
+    let note = alice.newID()
+    try alice.sync([.create("notes", note, ["text": "one"])])
+    let token = try Administration(server.location, environment: server.world.environment).createToken(
+      name: "program", role: .editor, tables: ["notes"], zones: nil)
+    for (name, was) in [("memos", ["notes"]), ("papers", ["notes", "memos"])] {
+      try server.reopen(schema(name, was: was))
+      for called in [name] + was {
+        let path = "/v1/tables/\(called)/\(note)"
+        #expect(try server.send("GET", path, token: token).status == 200, "\(called)")
+        let change: JSONValue = ["columns": ["text": .string(called)]]
+        #expect(try server.send("PATCH", path, change, token: token).status == 200, "\(called)")
+      }
+      #expect(try server.send("GET", "/v1/tables/others", token: token).code == "token-limited")
+      let administration = try Administration(server.location, environment: server.world.environment)
+      let later = try administration.createToken(
+        name: "of-\(name)", role: .editor, tables: ["notes"], zones: nil)
+      #expect(try server.send("GET", "/v1/tables/\(name)/\(note)", token: later).status == 200)
+      #expect(try administration.tokens().rows.contains { $0[1] == "of-\(name)" && $0[3] == name })
+    }
+  }
+
   @Test("a viewer's token writes nothing, and an editor's makes nobody a member (I10)")
   func roles() throws {
     let viewer = try token(.viewer, zones: nil)

@@ -265,6 +265,16 @@ import Testing
       #expect(record["rev"] == then["record"]?["rev"])
       #expect(record["columns"] == ([3, 4].contains(index) ? nil : then["record"]?["columns"]))
     }
+    // A table keeps its records under another name.
+    let text = String(decoding: try RestSchema.make().json.bytes, as: UTF8.self)
+    try server.reopen(
+      SyncSchema(
+        json: Array(
+          text.replacing(#""to":"items""#, with: #""to":"entries""#)
+            .replacing(#""items":{"#, with: #""entries":{"was":["items"],"#).utf8)))
+    let last = try send().results
+    #expect(last[0]["record"]?["columns"] == first.results[0]["record"]?["columns"])
+    #expect(last[0]["record"]?["table"] == "entries")
     #expect(try server.findings().isEmpty)
   }
 

@@ -1,3 +1,4 @@
+import Foundation
 import HoldfastCore
 import HoldfastServer
 import ServerScenes
@@ -35,6 +36,22 @@ struct RankTests {
       "/v1/tables/cards?where.group_id=\(group)&order=-position&limit=1&rank=position&columns=title")
     #expect(ranks(filtered.records) == [first[4]: 4])
     #expect(filtered.records[0]["columns"] == ["title": .null])
+  }
+
+  @Test("a rank is asked for by the column's name, or a former one")
+  func renamed() throws {
+    let marks = try (0..<2).map { _ in try world.rest.create("marks", ["position": ["at": "last"]]) }
+    let before = #""columns": {"position": {"type": "position"}, "title""#
+    #expect(ListServer.schema.contains(before))
+    let schema = ListServer.schema.replacingOccurrences(
+      of: before, with: #""columns": {"place": {"type": "position", "was": ["position"]}, "title""#)
+    try world.server.reopen(SyncSchema(json: Array(schema.utf8)))
+    for name in ["place", "position"] {
+      let answer = try world.alice.get("/v1/tables/marks?rank=\(name)")
+      #expect(ranks(answer.records) == [marks[0]: 1, marks[1]: 2], "\(name)")
+      #expect(try world.alice.get("/v1/tables/marks/\(marks[1])?rank=\(name)").body["rank"] == 2, "\(name)")
+    }
+    #expect(try world.alice.get("/v1/tables/marks?rank=title").status == 400)
   }
 
   @Test("records with the same position have different ranks; those without one have null")
