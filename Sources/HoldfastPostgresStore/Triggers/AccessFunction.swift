@@ -28,7 +28,7 @@ struct AccessFunction {
           WHERE k.zone = g.zone AND k.device = d.number
         ), counted AS (
           UPDATE holdfast.accounts a SET losses = a.losses + l.sum FROM (
-            SELECT g.account, sum(z.seq + 1) AS sum FROM gone g JOIN holdfast.zones z ON z.zone = g.zone GROUP BY g.account
+            SELECT g.account, sum(z.seq + 2) AS sum FROM gone g JOIN holdfast.zones z ON z.zone = g.zone GROUP BY g.account
           ) l WHERE a.id = l.account
         ), given AS (
           INSERT INTO holdfast.access AS a (zone, "user", role) SELECT d.zone, d.account, d.role FROM due d

@@ -16,7 +16,7 @@ package struct VisibleZones {
 
   /// Ordered by name, byte by byte.
   package let zones: [Zone]
-  /// The sum of seq + 1 over all zones that the user has lost, each as of its loss. It keeps `CollectionScope.age` from decreasing.
+  /// The sum of seq + 2 over all zones that the user has lost, each as of its loss. So `CollectionScope.age` grows by each loss.
   package let losses: Int64
 
   package init(_ zones: [Zone], losses: Int64) {

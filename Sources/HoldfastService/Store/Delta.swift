@@ -30,10 +30,11 @@ package struct Delta {
     (self.newZones, self.records) = (newZones, records)
   }
 
-  /// The increment of each user's loss counter. Sorted by user, because each update takes a row lock.
+  /// The increment of each user's loss counter: more than what the zones lost added to `CollectionScope.age`, which grows so also by a loss.
+  /// Sorted by user, because each update takes a row lock.
   package var lossesByUser: [(user: String, sum: Int64)] {
     var sums: TextMap<Int64> = [:]
-    for loss in losses { sums[loss.user, default: 0] += loss.seq &+ 1 }
+    for loss in losses { sums[loss.user, default: 0] += loss.seq &+ 2 }
     return sums.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 }

@@ -158,6 +158,25 @@ struct DeltaTests {
     #expect(try alice.get("/v1/tables/products", [("If-Modified-Since", products.modified)]).status == 304)
   }
 
+  @Test("a date changes with every zone that a user leaves, also where no record changes (I10)")
+  func left() throws {
+    let (group, list) = (try alice.makeList("group"), try alice.makeList("list"))
+    _ = try alice.share(group, with: "bob", as: .viewer)
+    try alice.sync([
+      .create(
+        "members", alice.newID(), ["zone": .string(list), "group": .string(group), "role": "editor"])
+    ])
+    let targets = ["/v1/tables/lists", "/v1/tables/members", "/v1/zones"]
+    let before = try targets.map { try bob.get($0) }
+    #expect(before[0].ids.contains(list))
+    #expect(try RestClient(bob).send("DELETE", "/v1/zones/\(list)/membership").status == 204)
+    for (target, answer) in zip(targets, before) {
+      let now = try bob.get(target, [("If-Modified-Since", answer.modified)])
+      #expect(now.status == 200, "\(target)")
+      #expect(!now.ids.contains(list))
+    }
+  }
+
   @Test("a state older than a zone remembers, or with a lost zone, is answered whole")
   func fenced() throws {
     let list = try alice.makeList()
