@@ -12,8 +12,9 @@ struct ListLine: Decodable, Hashable, Sendable {
     SELECT id, title,
       (SELECT count(*) FROM items WHERE list_id = lists.id) AS items,
       (SELECT count(*) FROM items WHERE list_id = lists.id AND done) AS done,
-      (SELECT count(*) FROM members WHERE zone = lists.id) AS members
-    FROM lists ORDER BY title COLLATE NOCASE, id
+      coalesce(sharing.members, 0) AS members
+    FROM lists LEFT JOIN (SELECT zone, count(*) AS members FROM members GROUP BY zone) AS sharing ON sharing.zone = lists.id
+    ORDER BY title COLLATE NOCASE, id
     """
 
   var open: Int { items - done }
