@@ -86,6 +86,7 @@ struct AnswerApplying {
         session.hasLost = lost > 0
         session.sent = sent
         try applyParts(&session, &applied)
+        try zoneChanges.removeUnseen(&session)
         try restartForgotten(&applied)
         if lost > 0 { try unapplied.replaceLost(answer) }
         if !answer.parts.isEmpty { try database.serverSchema.nameConflicts() }
@@ -110,7 +111,7 @@ struct AnswerApplying {
       if !answer.lost.isEmpty || answer.parts.contains(where: \.isReset) { try zones.removeStrayFiles() }
       try advanceClock()
       if !answer.mustResend {
-        try resets.note(answer.parts.filter(\.isReset).map(\.zone))
+        try resets.note(TextSet(answer.parts.filter(\.isReset).map(\.zone)))
         try filling.goOn()
       }
       let isMore = try isMoreToExchange()
@@ -192,16 +193,19 @@ struct AnswerApplying {
   }
 
   private func removeLostZones(_ applied: inout Applied) throws {
-    for zone in answer.lost {
+    var (abandoned, lost): ([String], [String]) = ([], [])
+    for zone in TextSet(answer.lost).sorted() {
       if try filling.askAgain(zone) {
         applied.hasMore = true
       } else if try awaiting.contains(zone) {
         // Nobody has what was held.
-        applied.quarantined += try awaiting.abandon(zone)
+        abandoned.append(zone)
       } else {
-        try zones.lose(zone)
+        lost.append(zone)
       }
     }
+    applied.quarantined += try awaiting.abandon(abandoned)
+    try zones.lose(lost)
   }
 
   /// Sends again what the server did not know of a newer app, now that it has another schema.

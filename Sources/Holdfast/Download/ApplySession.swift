@@ -8,6 +8,10 @@ struct ApplySession {
   private(set) var zone = ""
   /// In a zone that is downloaded again, the records that came, by table; else nil.
   var seen: [Int: TextSet]?
+  /// The zones before it in the answer that were downloaded again, until the records that did not come are removed.
+  private(set) var resynced: TextMap<ResyncedZone> = [:]
+  /// The number of records that came with those zones.
+  private(set) var resyncedCount = 0
   /// In a zone of which the server has lost something: the tables of which this device may recover it.
   private(set) var writable: Set<Int> = []
   /// Whether the server has lost some of the zone.
@@ -35,5 +39,22 @@ struct ApplySession {
     isRestored = writable != nil
     self.writable = writable ?? []
     seen = isResync ? [:] : nil
+  }
+
+  /// Ends the zone.
+  ///
+  /// - Returns: whether it was downloaded again.
+  mutating func end() -> Bool {
+    guard let seen else { return false }
+    resynced[zone] = ResyncedZone(seen: seen, writable: isRestored ? writable : nil, isCompared: isCompared)
+    resyncedCount += seen.values.reduce(0) { $0 + $1.count }
+    self.seen = nil
+    return true
+  }
+
+  /// Takes the zones that were downloaded again.
+  mutating func takeResynced() -> TextMap<ResyncedZone> {
+    defer { (resynced, resyncedCount) = ([:], 0) }
+    return resynced
   }
 }

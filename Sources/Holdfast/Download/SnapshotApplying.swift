@@ -124,6 +124,6 @@ struct SnapshotApplying {
         """)
       seen[index] = TextSet(edited.compactMap { $0[0].text })
     }
-    try pendingDeletions.purge(in: session.zone, but: seen)
+    try pendingDeletions.purge(in: [session.zone: ResyncedZone(seen: seen)])
   }
 }

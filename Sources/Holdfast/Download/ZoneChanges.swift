@@ -136,36 +136,41 @@ struct ZoneChanges {
     if let clock, !session.deleted.isEmpty { try deletions.purgeOld(at: clock) }
   }
 
-  /// After a zone was downloaded again: notes for removal the records that did not come, but for those that the server does not know yet.
+  /// After zones were downloaded again: notes for removal the records that did not come, but for those that the server does not know yet.
+  /// Looks once at whole tables, which have no index by zone.
   func removeUnseen(_ session: inout ApplySession) throws {
-    guard var seen = session.seen else { return }
-    Trace.took(.resetDone)
-    if session.isRestored {
+    var zones = session.takeResynced()
+    if zones.isEmpty { return }
+    if zones.values.contains(where: { $0.writable != nil }) {
       var deletions: TextMap<Int64> = [:]
       for (table, id, _, rev) in session.deleted { deletions["\(table) \(id)"] = rev }
       func isDeleted(_ table: Int, _ id: String, _ rev: Int64) -> Bool {
         (deletions["\(table) \(id)"] ?? 0) >= rev
       }
-      try recoveredRecords.noteMissing(in: session.zone, session.writable, &seen, isDeleted: isDeleted)
-      try recoveredRecords.noteDeletions(in: session.zone, session.writable, seen, isDeleted: isDeleted)
+      try recoveredRecords.noteMissing(in: &zones, isDeleted: isDeleted)
+      try recoveredRecords.noteDeletions(in: zones, isDeleted: isDeleted)
     }
+    let names = SQLiteValue.list(zones.keys.sorted())
     for (index, table) in schema.tables.enumerated() {
-      let ids = try connection.rows(
+      let rows = try connection.rows(
         """
-        SELECT "id", "rev" FROM "\(table.name)" AS here WHERE "zone" = ? AND NOT EXISTS (SELECT 1 FROM holdfast_edits
+        SELECT "zone", "id", "rev" FROM "\(table.name)" AS here WHERE "zone" IN (SELECT value FROM json_each(?))
+        AND NOT EXISTS (SELECT 1 FROM holdfast_edits
         WHERE record_table = '\(table.name)' AND id = here."id" AND kind = 'create')
-        """, [.text(session.zone)])
-      for row in ids {
-        guard let id = row[0].text, seen[index]?.contains(id) != true else { continue }
-        if session.isCompared, row[1].integer == 0 {
+        """, [names])
+      for row in rows {
+        guard let name = row[0].text, let id = row[1].text, let zone = zones[name],
+          zone.seen[index]?.contains(id) != true
+        else { continue }
+        if zone.isCompared, row[2].integer == 0 {
           try database.edits.recordCreate(index, id)
           continue
         }
         // At the end, as for a tombstone: it may be in another zone by then, with edits on top.
-        session.deleted.append((index, id, session.zone, .max))
+        session.deleted.append((index, id, name, .max))
       }
     }
-    if session.isCompared { session.compared.insert(session.zone) }
-    try pendingDeletions.purge(in: session.zone, but: seen)
+    session.compared.formUnion(zones.filter { $0.value.isCompared }.keys)
+    try pendingDeletions.purge(in: zones)
   }
 }

@@ -14,6 +14,9 @@ struct ZoneDownload {
   private var recoveredRecords: RecoveredRecords { RecoveredRecords(database: database) }
   private var zoneChanges: ZoneChanges { ZoneChanges(database: database) }
 
+  /// From how many records of zones that were downloaded again on the others of these zones are removed, before more of them are in memory.
+  private static let manyResynced = 20_000
+
   /// From how many changes on preparing all statements again costs less than the triggers.
   private static let manyChanges = 1000
 
@@ -100,6 +103,10 @@ struct ZoneDownload {
   ) throws {
     let reason = known.resync
     let roles = [part.role, known.claimedRole].compactMap(Role.init)
+    // What came with a zone that is named twice is not only what came first.
+    if session.resyncedCount > Self.manyResynced || session.resynced[part.zone] != nil {
+      try zoneChanges.removeUnseen(&session)
+    }
     session.begin(
       zone: part.zone, isResync: reason != .none && reason != .verified, isCompared: reason == .compared,
       writable: reason == .recovered ? recoveredRecords.writable(roles.max()) : nil)
@@ -149,7 +156,7 @@ struct ZoneDownload {
       guard let created = session.sent[set] else { throw Inapplicable.incomplete(zone: part.zone) }
       try zoneChanges.take(created, &session)
     }
-    try zoneChanges.removeUnseen(&session)
+    if session.end() { Trace.took(.resetDone) }
     try zoneStates.change(part.zone) { $0?.becomeWhole() }
   }
 }

@@ -21,14 +21,17 @@ struct PendingDeletions {
       """, [.text(schema.tables[table].name), .text(id), .text(zone), .integer(rev)])
   }
 
-  /// The same for all records of a zone but some, by table.
-  func purge(in zone: String, but kept: [Int: TextSet] = [:]) throws {
+  /// The same for all records of zones but those that came with them.
+  func purge(in zones: TextMap<ResyncedZone>) throws {
     let rows = try connection.rows(
-      "SELECT record_table, id FROM holdfast_edits WHERE kind IN ('delete', 'hidden', 'covered') AND column_name = '' AND base = ?",
-      [.text(zone)])
+      """
+      SELECT record_table, id, base FROM holdfast_edits WHERE kind IN ('delete', 'hidden', 'covered') AND column_name = ''
+      AND base IN (SELECT value FROM json_each(?))
+      """, [.list(zones.keys.sorted())])
     for row in rows {
-      guard let table = schema.index(of: row[0].text ?? ""), let id = row[1].text else { continue }
-      if kept[table]?.contains(id) == true { continue }
+      guard let table = schema.index(of: row[0].text ?? ""), let id = row[1].text, let zone = row[2].text,
+        zones[zone]?.seen[table]?.contains(id) != true
+      else { continue }
       try purge(table, id, zone: zone, rev: .max)
     }
   }

@@ -21,7 +21,7 @@ package struct AwaitingRecovery {
   ///
   /// - Returns: how many change sets went into quarantine.
   func remember(_ awaited: [SyncAnswer.AwaitingZone], at clock: Stamp) throws -> Int {
-    var quarantined = 0
+    var ended: TextSet = []
     for zone in awaited {
       let known = try connection.value(
         "SELECT 1 FROM holdfast_zones WHERE zone = ? AND ack IS NOT NULL", [.text(zone.zone)])
@@ -34,14 +34,14 @@ package struct AwaitingRecovery {
       }
       let end = until ?? clock.milliseconds + Self.holding
       if end < clock.milliseconds {
-        quarantined += try abandon(zone.zone)
+        ended.insert(zone.zone)
       } else {
         try connection.run(
           "INSERT OR REPLACE INTO holdfast_awaiting_recovery (zone, until, is_unknown) VALUES (?, ?, ?)",
           [.text(zone.zone), .integer(end), .integer(zone.isUnknown ? 1 : 0)])
       }
     }
-    return quarantined
+    return try abandon(ended.sorted())
   }
 
   /// Ends the wait of the zones that an answer names no longer.
@@ -57,15 +57,21 @@ package struct AwaitingRecovery {
     try connection.value("SELECT 1 FROM holdfast_awaiting_recovery WHERE zone = ?", [.text(zone)]) != nil
   }
 
-  /// Lets a zone go that was not recovered: what the user could write there goes into quarantine, as the server has none of it.
+  /// Lets zones go that were not recovered: what the user could write there goes into quarantine, as the server has none of it.
   ///
+  /// - Parameter zones: each once.
   /// - Returns: how many change sets.
-  func abandon(_ zone: String) throws -> Int {
+  func abandon(_ zones: [String]) throws -> Int {
+    if zones.isEmpty { return 0 }
     Trace.took(.zoneGivenUp)
-    let role = try connection.value("SELECT role FROM holdfast_zones WHERE zone = ?", [.text(zone)])?.text
-    var (seen, kept): ([Int: TextSet], Int) = ([:], 0)
+    var missing: TextMap<ResyncedZone> = [:]
+    for zone in zones {
+      let role = try connection.value("SELECT role FROM holdfast_zones WHERE zone = ?", [.text(zone)])?.text
+      missing[zone] = ResyncedZone(writable: recoveredRecords.writable(role.flatMap(Role.init)))
+    }
     // They are noted as if they were to be recovered, and kept as edits that can be sent again.
-    try recoveredRecords.noteMissing(in: zone, recoveredRecords.writable(role.flatMap(Role.init)), &seen)
+    try recoveredRecords.noteMissing(in: &missing)
+    var kept = 0
     var (set, size): ([[UInt8]], Int) = ([], 0)
     var lacking = LackingRecords()
     func keep() throws {
@@ -77,19 +83,27 @@ package struct AwaitingRecovery {
       kept += 1
       (set, size) = ([], 0)
     }
-    let recovered = try connection.rows(
-      "SELECT body, arrived_in FROM holdfast_recovered WHERE zone = ? ORDER BY n", [.text(zone)])
     let user = try database.state().user
-    for row in recovered {
-      if let arrival = row[1].text { try zones.resync(arrival) }
-      guard let operation = try recoveredRecords.operation(of: row[0].blob ?? [], exceptMembershipOf: user)
-      else { continue }
+    var zone = SQLiteValue.null
+    // A change set has records of one zone.
+    try connection.forEachRow(
+      """
+      SELECT zone, body, arrived_in FROM holdfast_recovered WHERE zone IN (SELECT value FROM json_each(?))
+      ORDER BY zone, n
+      """, [.list(zones)]
+    ) { statement in
+      let row = statement.values
+      if row[0] != zone { try keep() }
+      zone = row[0]
+      if let arrival = row[2].text { try self.zones.resync(arrival) }
+      guard let operation = try recoveredRecords.operation(of: row[1].blob ?? [], exceptMembershipOf: user)
+      else { return }
       set.append(operation)
       size += operation.count
       if set.count == Self.keptCount || size > Self.keptSize { try keep() }
     }
     try keep()
-    try zones.lose(zone)
+    try self.zones.lose(zones)
     return kept
   }
 

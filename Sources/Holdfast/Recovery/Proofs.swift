@@ -39,17 +39,21 @@ struct Proofs {
       SELECT c.zone, coalesce(z.proof, ''), coalesce(nullif(z.claimed_role, ''), z.role, '') FROM holdfast_recovery_claims c
       LEFT JOIN holdfast_zones z ON z.zone = c.zone ORDER BY c.zone LIMIT ?
       """, [.integer(Int64(RecoveryClaim.limit))])
-    return try rows.map { row in
+    if rows.isEmpty { return [] }
+    var records: TextMap<Int64> = [:]
+    let names = SQLiteValue.list(rows.compactMap { $0[0].text })
+    for table in schema.tables {
+      let counts = try connection.rows(
+        """
+        SELECT "zone", count(*) FROM "\(table.name)" WHERE "zone" IN (SELECT value FROM json_each(?)) AND "rev" > 0
+        GROUP BY "zone"
+        """, [names])
+      for row in counts { records[row[0].text ?? "", default: 0] += row[1].integer ?? 0 }
+    }
+    return rows.map { row in
       let zone = row[0].text ?? ""
-      var records: Int64 = 0
-      for table in schema.tables {
-        records +=
-          try connection.value(
-            "SELECT count(*) FROM \"\(table.name)\" WHERE \"zone\" = ? AND \"rev\" > 0", [.text(zone)])?
-          .integer ?? 0
-      }
       return RecoveryClaim(
-        zone: zone, proof: row[1].text ?? "", role: row[2].text ?? "", records: records)
+        zone: zone, proof: row[1].text ?? "", role: row[2].text ?? "", records: records[zone] ?? 0)
     }
   }
 

@@ -41,41 +41,50 @@ struct RecoveredRecords {
 
   /// Notes the remembered deletions of records of which the server does not know: another device may still have them.
   func noteDeletions(
-    in zone: String, _ writable: Set<Int>, _ seen: [Int: TextSet],
-    isDeleted: (_ table: Int, _ id: String, _ rev: Int64) -> Bool = { _, _, _ in false }
+    in zones: TextMap<ResyncedZone>, isDeleted: (_ table: Int, _ id: String, _ rev: Int64) -> Bool
   ) throws {
     let deletions = try connection.rows(
-      "SELECT record_table, id, rev FROM holdfast_deleted WHERE zone = ? ORDER BY record_table, id",
-      [.text(zone)])
+      """
+      SELECT record_table, id, rev, zone FROM holdfast_deleted WHERE zone IN (SELECT value FROM json_each(?))
+      ORDER BY record_table, id
+      """, [Self.list(zones)])
     for row in deletions {
       guard let table = schema.index(called: row[0].text ?? ""), let id = row[1].text,
-        let rev = row[2].integer,
-        writable.contains(table), seen[table]?.contains(id) != true, !isDeleted(table, id, rev),
-        try rebase.history(table, id).base == nil
+        let rev = row[2].integer, let zone = row[3].text, let resynced = zones[zone],
+        resynced.writable?.contains(table) == true, resynced.seen[table]?.contains(id) != true,
+        !isDeleted(table, id, rev), try rebase.history(table, id).base == nil
       else { continue }
       try note(RecoveredRecord(table: table, id: id, zone: zone, rev: rev, values: nil))
     }
   }
 
-  /// Notes the confirmed records of a zone that the server does not have.
+  /// The names of the zones of which the server has lost something.
+  private static func list(_ zones: TextMap<ResyncedZone>) -> SQLiteValue {
+    .list(zones.filter { $0.value.writable != nil }.keys.sorted())
+  }
+
+  /// Notes the confirmed records of zones that the server does not have. Looks once at whole tables.
   ///
-  /// - Parameter seen: those that came, by table; those that are noted are added.
+  /// - Parameter zones: with the records that came; those that are noted are added.
   func noteMissing(
-    in zone: String, _ writable: Set<Int>, _ seen: inout [Int: TextSet],
+    in zones: inout TextMap<ResyncedZone>,
     isDeleted: (_ table: Int, _ id: String, _ rev: Int64) -> Bool = { _, _, _ in false }
   ) throws {
+    let names = Self.list(zones)
     for table in parentsFirst {
       let name = schema.tables[table].name
-      let ids = try connection.rows(
+      let rows = try connection.rows(
         """
-        SELECT "id" FROM "\(name)" WHERE "zone" = ?1 UNION SELECT id FROM holdfast_edits
-        WHERE record_table = '\(name)' AND kind IN ('delete', 'hidden') AND column_name = '' AND base = ?1 ORDER BY 1
-        """, [.text(zone)])
-      for id in ids.compactMap({ $0[0].text }) where seen[table]?.contains(id) != true {
-        guard let known = try rebase.history(table, id).base, !isDeleted(table, id, known.rev) else {
-          continue
-        }
-        if try note(table, id, known, writable) { seen[table, default: []].insert(id) }
+        SELECT "zone", "id" FROM "\(name)" WHERE "zone" IN (SELECT value FROM json_each(?1))
+        UNION SELECT base, id FROM holdfast_edits WHERE record_table = '\(name)' AND kind IN ('delete', 'hidden')
+        AND column_name = '' AND base IN (SELECT value FROM json_each(?1)) ORDER BY 1, 2
+        """, [names])
+      for row in rows {
+        guard let zone = row[0].text, let id = row[1].text, let writable = zones[zone]?.writable,
+          zones[zone]?.seen[table]?.contains(id) != true, let known = try rebase.history(table, id).base,
+          !isDeleted(table, id, known.rev)
+        else { continue }
+        if try note(table, id, known, writable) { zones[zone]?.seen[table, default: []].insert(id) }
       }
     }
   }

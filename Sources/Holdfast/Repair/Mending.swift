@@ -188,8 +188,10 @@ struct Mending {
           "UPDATE holdfast_zones SET \($0) = '' WHERE \(Self.isNoName($0, longest: SyncAnswer.tokenLimit))"
         } + ["UPDATE holdfast_zones SET sent = 0 WHERE sent NOT IN (0, 1)"])
     var resynced = TextSet()
-    for (zone, state) in try zoneStates.all() {
-      guard let state, state.isPossible, try state.isFollowed || !hasRecords(in: zone) else {
+    let states = try zoneStates.all()
+    let occupied = try havingRecords(among: states.filter { $0.state?.isFollowed == false }.map(\.zone))
+    for (zone, state) in states {
+      guard let state, state.isPossible, state.isFollowed || !occupied.contains(zone) else {
         resynced.insert(zone)
         continue
       }
@@ -211,11 +213,15 @@ struct Mending {
     return !isSound || !resynced.isEmpty
   }
 
-  /// Whether records that the server knows are here of a zone.
-  private func hasRecords(in zone: String) throws -> Bool {
-    try schema.tables.contains { table in
-      try connection.value(
-        "SELECT 1 FROM \"\(table.name)\" WHERE \"zone\" = ? AND \"rev\" > 0 LIMIT 1", [.text(zone)]) != nil
+  /// The zones of which records that the server knows are here. Looks once at whole tables.
+  private func havingRecords(among zones: [String]) throws -> TextSet {
+    if zones.isEmpty { return [] }
+    return try schema.tables.reduce(into: []) { found, table in
+      let rows = try connection.rows(
+        """
+        SELECT DISTINCT "zone" FROM "\(table.name)" WHERE "zone" IN (SELECT value FROM json_each(?)) AND "rev" > 0
+        """, [.list(zones)])
+      found.formUnion(rows.compactMap { $0[0].text })
     }
   }
 }

@@ -60,11 +60,10 @@ package struct SessionStart {
           "UPDATE \"\(table.name)\" SET \"zone\" = NULL WHERE \"zone\" = ? AND \"rev\" = 0", [.text(user)])
       }
       let known = try connection.rows("SELECT zone FROM holdfast_zones").compactMap { $0[0].text }
-      for zone in known where !schema.publicZones.contains(zone) {
-        try zones.lose(zone)
-        // The server was never told that it was here.
-        try connection.run("DELETE FROM holdfast_zones WHERE zone = ?", [.text(zone)])
-      }
+      let left = known.filter { !schema.publicZones.contains($0) }
+      try zones.lose(left)
+      // The server was never told that they were here.
+      for zone in left { try connection.run("DELETE FROM holdfast_zones WHERE zone = ?", [.text(zone)]) }
       try orphans.settle()
       try orphans.remove()
     }

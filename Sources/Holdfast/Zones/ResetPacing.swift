@@ -46,8 +46,6 @@ package struct ResetPacing {
 
   private func countReset(of zone: String, at now: Int64, count: Int64) throws -> Bool {
     try connection.run(
-      "DELETE FROM holdfast_resets WHERE until IS NULL AND at < ?", [.integer(now - Self.hour)])
-    try connection.run(
       "INSERT OR REPLACE INTO holdfast_resets (zone, at, count) VALUES (?, ?, ?)",
       [.text(zone), .integer(now), .integer(min(count, 60))])
     return true
@@ -59,11 +57,14 @@ package struct ResetPacing {
       "UPDATE holdfast_resets SET until = ? WHERE zone = ?", [.integer(until), .text(zone)])
   }
 
-  /// The server has said which zones are to be resynced: others wait no longer.
-  func note(_ zones: [String]) throws {
+  /// The server has said which zones are to be resynced: others wait no longer. Purges the resets of more than an hour ago.
+  func note(_ zones: TextSet) throws {
     for waiting in try waitingZones() where !zones.contains(waiting.zone) {
       try connection.run("UPDATE holdfast_resets SET until = NULL WHERE zone = ?", [.text(waiting.zone)])
     }
+    try connection.run(
+      "DELETE FROM holdfast_resets WHERE until IS NULL AND at < ?",
+      [.integer(try database.wallClock() - Self.hour)])
   }
 
   /// The zones that wait to be resynced.

@@ -32,27 +32,30 @@ package struct Zones {
     if try zoneStates.state(of: zone)?.isFollowed == true { return }
     if schema.publicZones.contains(zone) {
       return try database.whileApplying {
-        try lose(zone)
+        try lose([zone])
         try orphans.settle()
       }
     }
     try take(zone)
   }
 
-  /// Removes a zone that this device may no longer read. The next request acknowledges it, also where nothing of it is here: the
-  /// server repeats the removal until then.
+  /// Removes zones that this device may no longer read. The next request acknowledges it, also where nothing of them is here: the
+  /// server repeats the removal until then. Looks once at whole tables.
   /// Unsent edits stay in the outbox; the server refuses them by name.
-  func lose(_ zone: String) throws {
+  func lose(_ zones: [String]) throws {
+    if zones.isEmpty { return }
     Trace.took(.zoneLost)
+    let names = SQLiteValue.list(zones)
     for table in schema.tables {
-      try connection.run("DELETE FROM \"\(table.name)\" WHERE \"zone\" = ?", [.text(zone)])
+      try connection.run(
+        "DELETE FROM \"\(table.name)\" WHERE \"zone\" IN (SELECT value FROM json_each(?))", [names])
     }
-    try pendingDeletions.purge(in: zone)
-    try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
-    try zoneStates.change(zone) { $0 = .left }
-    for table in ["recovered", "deleted", "awaiting_recovery", "recovery_claims"] {
-      try connection.run("DELETE FROM holdfast_\(table) WHERE zone = ?", [.text(zone)])
+    try pendingDeletions.purge(in: TextMap(zones.map { ($0, ResyncedZone()) }))
+    for table in ["pages", "recovered", "deleted", "awaiting_recovery", "recovery_claims"] {
+      try connection.run(
+        "DELETE FROM holdfast_\(table) WHERE zone IN (SELECT value FROM json_each(?))", [names])
     }
+    for zone in zones { try zoneStates.change(zone) { $0 = .left } }
   }
 
   /// Begins or ends to follow a public zone.
@@ -62,7 +65,7 @@ package struct Zones {
         try take(zone)
       } else {
         try database.whileApplying {
-          try lose(zone)
+          try lose([zone])
           try orphans.settle()
         }
         try removeStrayFiles()

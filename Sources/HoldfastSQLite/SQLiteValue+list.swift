@@ -1,12 +1,13 @@
 import HoldfastCore
-import HoldfastSQLite
 
 extension SQLiteValue {
   /// A list for `json_each`.
-  static func list(_ texts: some Sequence<String>) -> SQLiteValue { list(texts.map { JSONValue.string($0) }) }
+  package static func list(_ texts: some Sequence<String>) -> SQLiteValue {
+    list(texts.map { JSONValue.string($0) })
+  }
 
   /// A list for `json_each`.
-  static func list(_ numbers: some Sequence<Int64>) -> SQLiteValue {
+  package static func list(_ numbers: some Sequence<Int64>) -> SQLiteValue {
     list(numbers.map { JSONValue.integer($0) })
   }
 
