@@ -118,7 +118,8 @@ extension PostgresConsoleReader {
     PostgresStatement(
       """
       SELECT d.number::text, d.id, d.account, d.name, (d.token_hash IS NOT NULL)::int::text, d.confirmed::text,
-        d.acknowledged_refusals::text, d.seen_at::text, d.session_at::text, d.scope, d.acks_purged::int::text, d.app,
+        d.acknowledged_refusals::text, d.seen_at::text, d.session_at::text,
+        (NOT (\(PostgresDevices.takesSessions)))::int::text, d.acks_purged::int::text, d.app,
         d.unseen_since_restore::int::text FROM holdfast.devices d WHERE \(rest)
       """)
   }

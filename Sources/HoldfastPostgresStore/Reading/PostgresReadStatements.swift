@@ -44,11 +44,12 @@ enum PostgresReadStatements {
     "SELECT number FROM holdfast.devices WHERE ticket_hash = $1 AND ticket_until > $2"
   static let findAccountOfID: PostgresStatement =
     "SELECT name, password FROM holdfast.accounts WHERE id = $1 AND erasure = 0"
-  static let listDevices: PostgresStatement = """
-    SELECT d.number, d.id, d.name, d.seen_at, d.token_hash IS NOT NULL AND d.issued_after IS NULL, p.kind, p.token
+  static let listDevices = PostgresStatement(
+    """
+    SELECT d.number, d.id, d.name, d.seen_at, \(PostgresDevices.hasSession), p.kind, p.token
     FROM holdfast.devices d LEFT JOIN holdfast.push_tokens p ON p.device = d.number
     WHERE d.account = $1 ORDER BY d.seen_at DESC, d.number DESC LIMIT $2
-    """
+    """)
   /// How far devices are behind: all devices, or those of the user `$1`.
   static let findLag: PostgresStatement = """
     SELECT d.id, d.name, d.seen_at, d.app, d.app_schema, count(z.zone), count(*) FILTER (WHERE z.seq > a.seq),

@@ -6,6 +6,11 @@ import HoldfastService
 final class PostgresDevices: DeviceTable {
   private unowned let store: PostgresStore
 
+  /// Whether a device `d` takes sessions. Those of JWTs and of service tokens take none.
+  static let takesSessions = "d.issued_after IS NULL AND d.scope IS NULL"
+  /// Whether a device `d` has a session.
+  static let hasSession = "d.token_hash IS NOT NULL AND \(takesSessions)"
+
   private static let findOwner: PostgresStatement =
     "SELECT id, account FROM holdfast.devices WHERE number = $1"
   private static let findAck: PostgresStatement =
@@ -32,22 +37,21 @@ final class PostgresDevices: DeviceTable {
     INSERT INTO holdfast.push_tokens (device, kind, token, token_hash) VALUES ($1, $2, $3, $4)
     ON CONFLICT (device) DO UPDATE SET kind = excluded.kind, token = excluded.token, token_hash = excluded.token_hash
     """
-  private static let findToken: PostgresStatement =
-    "SELECT number FROM holdfast.devices WHERE token_hash = $1"
+  private static let findRevocation: PostgresStatement =
+    "SELECT issued_after FROM holdfast.devices WHERE token_hash = $1"
   private static let findOwned: PostgresStatement = """
     SELECT number, id, token_hash IS NOT NULL FROM holdfast.devices WHERE account = $1 ORDER BY number
     """
 
   private static let findNumber: PostgresStatement =
     "SELECT number FROM holdfast.devices WHERE id = $1 AND account = $2"
-  private static let findLeastRecent: PostgresStatement = """
-    SELECT number, id FROM holdfast.devices WHERE account = $1 ORDER BY token_hash IS NULL OR issued_after IS NOT NULL
-      OR scope IS NOT NULL, seen_at DESC, number DESC LIMIT 1 OFFSET $2
+  private static let findLeastRecent = PostgresStatement(
     """
-  private static let hasToken: PostgresStatement = """
-    SELECT id FROM holdfast.devices WHERE number = $1 AND token_hash IS NOT NULL AND issued_after IS NULL
-      AND scope IS NULL
-    """
+    SELECT d.number, d.id FROM holdfast.devices d WHERE d.account = $1
+    ORDER BY NOT (\(hasSession)), d.seen_at DESC, d.number DESC LIMIT 1 OFFSET $2
+    """)
+  private static let findWithSession = PostgresStatement(
+    "SELECT d.id FROM holdfast.devices d WHERE d.number = $1 AND \(hasSession)")
   private static let writeClient: PostgresStatement =
     "UPDATE holdfast.devices SET app = $2, app_schema = $3 WHERE number = $1"
   private static let rememberDevice: PostgresStatement =
@@ -57,8 +61,11 @@ final class PostgresDevices: DeviceTable {
     INSERT INTO holdfast.devices (id, account, name, token_hash, clock, seen_at, session_at, scope, issued_after)
     VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $8)
     """
-  private static let findSession: PostgresStatement =
-    "SELECT session, session_used, applied FROM holdfast.devices WHERE id = $1 AND account = $2 FOR NO KEY UPDATE"
+  private static let findSession = PostgresStatement(
+    """
+    SELECT d.session, d.session_used, d.applied FROM holdfast.devices d
+    WHERE d.id = $1 AND d.account = $2 AND \(takesSessions) FOR NO KEY UPDATE
+    """)
   private static let changeSession: PostgresStatement = """
     UPDATE holdfast.devices SET token_hash = $1, ticket_hash = NULL, name = $2, seen_at = $3, session_at = $3, session = $4,
       session_used = false WHERE id = $5
@@ -133,9 +140,10 @@ final class PostgresDevices: DeviceTable {
       PostgresParameters(token.withBytes { Array($0) }, name, now, number, device))
   }
 
-  func hasDevice(of token: TokenHash) throws -> Bool {
-    let hash = PostgresParameters(token.withBytes { Array($0) })
-    return try !store.connection.query(Self.findToken, hash).isEmpty
+  func issuedAfter(of key: TokenHash) throws -> Int64? {
+    let rows = try store.connection.query(
+      Self.findRevocation, PostgresParameters(key.withBytes { Array($0) }))
+    return rows.isEmpty || rows.isNull(0, 0) ? nil : rows.int64(0, 0)
   }
 
   func devices(of user: String) throws -> [OwnedDevice] {
@@ -155,7 +163,7 @@ final class PostgresDevices: DeviceTable {
       Self.findLeastRecent, PostgresParameters(user, Int64(max(1, limit) - 1)))
     // The order puts devices without a session last.
     guard !rows.isEmpty,
-      try !store.connection.query(Self.hasToken, PostgresParameters(rows.int64(0, 0))).isEmpty
+      try !store.connection.query(Self.findWithSession, PostgresParameters(rows.int64(0, 0))).isEmpty
     else { return nil }
     return rows.int64(0, 0)
   }

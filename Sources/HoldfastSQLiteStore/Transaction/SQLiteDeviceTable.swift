@@ -21,6 +21,11 @@ final class SQLiteDeviceTable: DeviceTable {
   private let findOwner: Statement
   private let connection: SQLiteConnection
 
+  /// Whether a device `d` takes sessions. Those of JWTs and of service tokens take none.
+  static let takesSessions = "d.issued_after IS NULL AND d.scope IS NULL"
+  /// Whether a device `d` has a session.
+  static let hasSession = "d.token_hash IS NOT NULL AND \(takesSessions)"
+
   init(on connection: SQLiteConnection) throws {
     self.connection = connection
     find = try connection.statement(
@@ -230,9 +235,10 @@ final class SQLiteDeviceTable: DeviceTable {
     }
   }
 
-  func hasDevice(of token: TokenHash) throws -> Bool {
+  func issuedAfter(of key: TokenHash) throws -> Int64? {
     try connection.value(
-      "SELECT 1 FROM holdfast_devices WHERE token_hash = ?", [.blob(token.withBytes { Array($0) })]) != nil
+      "SELECT issued_after FROM holdfast_devices WHERE token_hash = ?", [.blob(key.withBytes { Array($0) })]
+    )?.integer
   }
 
   func devices(of user: String) throws -> [OwnedDevice] {
@@ -255,9 +261,8 @@ final class SQLiteDeviceTable: DeviceTable {
   func leastRecent(of user: String, whereAtLeast limit: Int) throws -> Int64? {
     try connection.value(
       """
-      SELECT number FROM holdfast_devices WHERE user = ? AND token_hash IS NOT NULL AND issued_after IS NULL
-        AND scope IS NULL
-      ORDER BY seen_at DESC, number DESC LIMIT 1 OFFSET ?
+      SELECT d.number FROM holdfast_devices d WHERE d.user = ? AND \(Self.hasSession)
+      ORDER BY d.seen_at DESC, d.number DESC LIMIT 1 OFFSET ?
       """, [.text(user), .integer(Int64(max(1, limit) - 1))])?.integer
   }
 
@@ -289,7 +294,10 @@ final class SQLiteDeviceTable: DeviceTable {
 
   func session(of device: String, user: String) throws -> LastSession? {
     let row = try connection.row(
-      "SELECT session, session_used, applied FROM holdfast_devices WHERE id = ? AND user = ?",
+      """
+      SELECT d.session, d.session_used, d.applied FROM holdfast_devices d
+      WHERE d.id = ? AND d.user = ? AND \(Self.takesSessions)
+      """,
       [.text(device), .text(user)])
     guard let row, let number = row[0].integer else { return nil }
     return LastSession(

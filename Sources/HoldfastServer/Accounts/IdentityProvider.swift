@@ -30,7 +30,7 @@ public struct IdentityProviderConfiguration: Sendable {
 final class IdentityProvider: @unchecked Sendable {
   /// The result of checking a token.
   enum Finding {
-    case good(JWT.Claims)
+    case good(ProvenIdentity)
     /// The keys must be fetched before the token can be checked.
     case needsKeys
     case refused(String)

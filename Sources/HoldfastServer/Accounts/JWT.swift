@@ -8,20 +8,6 @@ struct JWT {
   /// The tolerated clock difference in seconds.
   static let skew = 60.0
 
-  /// The claims of a valid token.
-  struct Claims: Sendable, Equatable {
-    let identity: Identity
-    /// The user's name, in the form of an account name.
-    let name: String
-    /// The OAuth client that the token was issued to.
-    let client: String
-    /// In milliseconds since 1970; 0 if absent.
-    let issuedAt: Int64
-
-    /// The key of the device that stands for all tokens of this identity and client.
-    var deviceToken: TokenHash { TokenHash(of: identity, client: client) }
-  }
-
   /// The rejection of a token, with the reason.
   struct Refusal: Error {
     let reason: String
@@ -77,7 +63,7 @@ struct JWT {
   /// The claims, checked against the issuer, the audience and the time in milliseconds since 1970.
   ///
   /// - Throws: `Refusal` if a claim does not match, or the token is not valid at this time.
-  func claims(issuer: String, audience: String, at now: Int64) throws(Refusal) -> Claims {
+  func claims(issuer: String, audience: String, at now: Int64) throws(Refusal) -> ProvenIdentity {
     guard payload["iss"]?.stringValue == issuer else { throw Refusal("The JWT is of another issuer.") }
     let audiences = payload["aud"]?.elements ?? payload["aud"].map { [$0] } ?? []
     guard audiences.contains(.string(audience)) else { throw Refusal("The JWT is for another audience.") }
@@ -93,7 +79,7 @@ struct JWT {
     let issued = try time("iat") ?? 0
     // One of the future would outlive a revocation.
     if issued - Self.skew > seconds { throw Refusal("The JWT's iat is in the future.") }
-    return Claims(
+    return ProvenIdentity(
       identity: Identity(issuer: issuer, subject: subject),
       name: Self.accountName(payload["preferred_username"]?.stringValue),
       client: Self.deviceName(payload["azp"]?.stringValue ?? payload["client_id"]?.stringValue),

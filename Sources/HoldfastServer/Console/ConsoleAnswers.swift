@@ -182,7 +182,7 @@ struct ConsoleAnswers {
     case .signedIn: break
     case .signedOut: found.append("is signed out: it syncs again when its user signs in on it")
     case .expired: found.append("has a session that has expired: it syncs again when its user signs in on it")
-    case .program: found.append("is a program with a service token, which does not sync")
+    case .program: found.append("is a program with a service token or JWTs, which does not sync")
     }
     if device.isUnseenSinceRestore {
       found.append("has not synced since the last restore: it resyncs its zones when it does")

@@ -52,7 +52,7 @@ struct ConsoleDevice {
       chain: .beginning, seenAt: seenAt, sessionAt: row.integer(8), acknowledgedRefusals: row.integer(6),
       isSessionUsed: true, issuedAfter: nil, hasPurgedAcks: hasPurgedAcks, client: nil)
     session =
-      if row[9] != nil { .program } else if row[4] != "1" { .signedOut } else {
+      if row[9] == "1" { .program } else if row[4] != "1" { .signedOut } else {
         known.sessionRest(limits, at: now) == nil ? .expired : .signedIn
       }
   }

@@ -331,8 +331,7 @@ final class API: Sendable {
 
   /// For how many milliseconds a device's token is good without being looked up again; nil when it is not.
   private func rest(of device: KnownDevice) -> Int64? {
-    guard device.key.use.isTaken(after: device.issuedAfter) else { return nil }
-    return device.sessionRest(environment.limits, at: clock.trusted.now())
+    device.sessionRest(environment.limits, at: clock.trusted.now())
   }
 
   /// Whether the token of a session, or of a program, is good.

@@ -21,7 +21,7 @@ struct Authentication {
     guard case .good(let claims) = provider.check(text, at: api.environment.now()) else {
       throw Problem(.tokenInvalid)
     }
-    return Bearer(hash: claims.deviceToken, issuedAt: claims.issuedAt)
+    return Bearer(hash: claims.deviceKey, issuedAt: claims.issuedAt)
   }
 
   /// Whether a request needs a token. Sign-up, sign-in, a look at an invitation and a stream with a ticket ignore any token, which may
@@ -53,13 +53,10 @@ struct Authentication {
         return api.handle(request)
       }
     case .good(let claims):
-      let hash = claims.deviceToken
+      let hash = claims.deviceKey
       if api.keys[hash] != nil { return nil }
       if try api.read({ try $0.store.device(hash) }) != nil { return nil }
-      let signIn = ProviderSignIn(
-        identity: claims.identity, name: claims.name, device: nil, session: nil, deviceName: claims.client,
-        token: hash, isForTokens: true)
-      return .first(.signInByProvider(signIn)) { [self] result in
+      return .first(.introduce(claims)) { [self] result in
         // If a concurrent request created the device, this command succeeds too.
         if case .failure(let problem) = result { return .problem(problem) }
         do { return try api.route(request) } catch { return .problem(api.problem(of: error, in: request)) }
@@ -84,8 +81,8 @@ struct Authentication {
         "\(claims.identity.issuer)\u{0}\(claims.identity.subject)", at: api.environment.measured())
       let token = makeToken(random: api.environment.random)
       let signIn = ProviderSignIn(
-        identity: claims.identity, name: claims.name, device: credentials.deviceID,
-        session: credentials.session, deviceName: device, token: TokenHash(of: token), isForTokens: false)
+        proven: claims, device: credentials.deviceID, session: credentials.session, deviceName: device,
+        token: TokenHash(of: token))
       return .write(.signInByProvider(signIn)) { AccountRoutes.session($0, token: token, status: 200) }
     }
   }

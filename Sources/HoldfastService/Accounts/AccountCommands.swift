@@ -26,26 +26,39 @@ package struct PasswordChange: Sendable {
   }
 }
 
-/// Signs in a user of an identity provider.
-package struct ProviderSignIn: Sendable {
+/// What a valid JWT says.
+package struct ProvenIdentity: Sendable, Equatable {
   package let identity: Identity
   /// The preferred name of a new user. If it is taken, the server appends a suffix.
   package let name: String
+  /// The OAuth client that the JWT was issued to.
+  package let client: String
+  /// When it was issued, in milliseconds since 1970; 0 if it does not state that.
+  package let issuedAt: Int64
+
+  package init(identity: Identity, name: String, client: String, issuedAt: Int64) {
+    (self.identity, self.name, self.client, self.issuedAt) = (identity, name, client, issuedAt)
+  }
+
+  /// The key of the device that stands for all JWTs of this identity and client.
+  package var deviceKey: TokenHash { TokenHash(of: identity, client: client) }
+}
+
+/// Signs in a user of an identity provider, who begins a session with a JWT.
+package struct ProviderSignIn: Sendable {
+  package let proven: ProvenIdentity
   /// The id of the device to continue, or nil for a new one.
   package let device: String?
   /// The number of the device's last session on the sender; nil if not stated.
   package let session: Int64?
   package let deviceName: String
   package let token: TokenHash
-  /// Whether the token belongs to a device whose tokens are JWTs.
-  package let isForTokens: Bool
 
   package init(
-    identity: Identity, name: String, device: String?, session: Int64?, deviceName: String, token: TokenHash,
-    isForTokens: Bool
+    proven: ProvenIdentity, device: String?, session: Int64?, deviceName: String, token: TokenHash
   ) {
-    (self.identity, self.name, self.device, self.session, self.deviceName, self.token, self.isForTokens) = (
-      identity, name, device, session, deviceName, token, isForTokens
+    (self.proven, self.device, self.session, self.deviceName, self.token) = (
+      proven, device, session, deviceName, token
     )
   }
 }

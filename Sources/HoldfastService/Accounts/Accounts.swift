@@ -52,25 +52,38 @@ package struct Accounts {
 
   // MARK: Identity providers
 
-  /// Signs in a user of an identity provider. The first sign-in creates the account, and, for a client with JWTs, the device.
-  package func signIn(_ signIn: ProviderSignIn, at now: Stamp) throws -> Outcome {
-    let user =
-      try work.store.accounts.user(of: signIn.identity)
-      ?? addUser(of: signIn.identity, named: signIn.name, at: now)
-    if signIn.isForTokens {
-      if try !work.store.devices.hasDevice(of: signIn.token) {
-        _ = try addDevice(
-          to: user, named: signIn.deviceName, token: signIn.token, issuedAfter: -1, at: now)
-      }
-      return .done
+  /// Creates the device that stands for the JWTs of an identity at a client, unless it exists. The first JWT creates the account.
+  package func introduce(_ proven: ProvenIdentity, at now: Stamp) throws {
+    let user = try user(of: proven, at: now)
+    if try work.store.devices.issuedAfter(of: proven.deviceKey) == nil {
+      _ = try addDevice(
+        to: user, named: proven.client, token: proven.deviceKey, issuedAfter: -1, at: now)
     }
+  }
+
+  /// Signs in a user of an identity provider. The first sign-in creates the account.
+  ///
+  /// - Throws: `Problem.tokenInvalid` if the JWT is revoked.
+  package func signIn(_ signIn: ProviderSignIn, at now: Stamp) throws -> NewSession {
+    let proven = signIn.proven
+    // Without a device, nobody has revoked JWTs of this client.
+    if let issuedAfter = try work.store.devices.issuedAfter(of: proven.deviceKey),
+      !TokenUse.provider(issuedAt: proven.issuedAt).isTaken(after: issuedAfter)
+    {
+      throw Problem(.tokenInvalid, "The JWT was issued before its device was revoked.")
+    }
+    let user = try user(of: proven, at: now)
     guard let name = try work.store.accounts.name(ofID: user) else { throw Problem(.tokenInvalid) }
-    let session = try beginSession(
+    return try beginSession(
       SignIn(
         user: user, password: "", device: signIn.device, session: signIn.session,
         deviceName: signIn.deviceName, token: signIn.token),
       userName: name, at: now)
-    return .session(session)
+  }
+
+  private func user(of proven: ProvenIdentity, at now: Stamp) throws -> String {
+    try work.store.accounts.user(of: proven.identity)
+      ?? addUser(of: proven.identity, named: proven.name, at: now)
   }
 
   private func addUser(of identity: Identity, named name: String, at now: Stamp) throws -> String {

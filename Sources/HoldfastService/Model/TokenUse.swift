@@ -25,11 +25,11 @@ package enum TokenUse: Sendable, Equatable {
 
   package var scope: TokenScope? { if case .service(let scope) = self { scope } else { nil } }
 
-  /// Whether the token is still valid.
+  /// Whether the token is of its device's kind, and not revoked. The device of a JWT takes JWTs alone, and no other device takes one.
   ///
-  /// - Parameter issuedAfter: for the device of a JWT: JWTs issued at or before this time are invalid.
+  /// - Parameter issuedAfter: for the device of a JWT: JWTs issued at or before this time are invalid. Nil for other devices.
   package func isTaken(after issuedAfter: Int64?) -> Bool {
-    guard case .provider(let issuedAt) = self else { return true }
+    guard case .provider(let issuedAt) = self else { return issuedAfter == nil }
     return issuedAfter.map { issuedAt > $0 } ?? false
   }
 }

@@ -187,7 +187,8 @@ package final class Service {
     case .rest(let command): return try RestRequests(work, restText).rest(command, at: now)
     case .signUp(let signUp): return .session(try accounts.signUp(signUp, at: now))
     case .signIn(let signIn): return .session(try accounts.signIn(signIn, at: now))
-    case .signInByProvider(let signIn): return try accounts.signIn(signIn, at: now)
+    case .signInByProvider(let signIn): return .session(try accounts.signIn(signIn, at: now))
+    case .introduce(let proven): try accounts.introduce(proven, at: now)
     case .copyDevice(let key, let name, let token):
       return .session(try accounts.copyDevice(key, name: name, token: token, at: now))
     case .signOut(let key): try accounts.signOut(key)

@@ -25,6 +25,8 @@ package enum ServiceCommand: Sendable {
   case erase(DeviceKey, password: String)
   /// Signs in a user of an identity provider. Creates the account at the first sign-in.
   case signInByProvider(ProviderSignIn)
+  /// Creates the device of a client's JWTs, and the account for the first one.
+  case introduce(ProvenIdentity)
   /// Stores an invitation under the hash of its token.
   case invite(DeviceKey, Invitation, TokenHash)
   case revokeInvitation(DeviceKey, id: String, zone: String)
@@ -78,7 +80,8 @@ extension ServiceCommand {
       .erase(let key, _), .invite(let key, _, _), .revokeInvitation(let key, _, _), .accept(let key, _),
       .membership(let key, _):
       key
-    case .takeTicket, .signUp, .signIn, .signInByProvider, .keepResult, .notified, .purge, .keepSamples,
+    case .takeTicket, .signUp, .signIn, .signInByProvider, .introduce, .keepResult, .notified, .purge,
+      .keepSamples,
       .keepTime,
       .probe:
       nil
@@ -104,7 +107,7 @@ extension ServiceCommand {
     case .copyDevice, .signOut, .setPushToken, .makeTicket, .takeTicket, .revoke, .revokeOthers,
       .changePassword, .erase, .signUp,
       .signIn,
-      .signInByProvider,
+      .signInByProvider, .introduce,
       .accept, .keepResult, .notified, .purge, .keepSamples, .keepTime,
       .probe:
       Footprint(device: key)

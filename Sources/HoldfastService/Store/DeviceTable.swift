@@ -15,7 +15,7 @@ package struct DeviceState {
   /// Whether the server has stored a request of the current session.
   package var isSessionUsed: Bool
   /// For the device of a JWT: JWTs issued at or before this time are invalid (milliseconds since 1970). Nil for other devices.
-  package let issuedAfter: Int64?
+  package var issuedAfter: Int64?
   /// Whether the device's acks were purged because it was dead, and it has not sent all acks since.
   package var hasPurgedAcks: Bool
   /// Whether the device has not sent its acks since the database was restored.
@@ -80,7 +80,8 @@ package protocol DeviceTable: AnyObject {
   /// Adds a device, with its first session.
   func add(_ device: NewDevice) throws
 
-  /// The last session of a user's device; nil if the device belongs to another user.
+  /// The last session of a user's device; nil if the device belongs to another user, or takes no sessions: it is the device of a JWT or of
+  /// a service token.
   func session(of device: String, user: String) throws -> LastSession?
 
   /// Begins a new session of a device, which invalidates its previous token and ticket.
@@ -95,8 +96,9 @@ package protocol DeviceTable: AnyObject {
   /// The user's device with a session in place `limit`, ordered by the last seen first; nil if there are fewer.
   func leastRecent(of user: String, whereAtLeast limit: Int) throws -> Int64?
 
-  /// Whether a token belongs to a device.
-  func hasDevice(of token: TokenHash) throws -> Bool
+  /// The time up to which the JWTs of a device are invalid, by the key that the device has in place of a token (`TokenHash`); nil without
+  /// such a device.
+  func issuedAfter(of key: TokenHash) throws -> Int64?
 
   /// Sets or removes the device's push token. Another device loses the same token.
   func setPushToken(_ token: PushToken?, of number: Int64) throws
@@ -114,7 +116,8 @@ package protocol DeviceTable: AnyObject {
   /// - Returns: the token of its device; nil if there is no such ticket, or it has expired.
   func takeTicket(_ ticket: TokenHash, at now: Int64) throws -> TokenHash?
 
-  /// Invalidates the device's token, or all JWTs issued for the device until now. Removes the push token and the ticket.
+  /// Invalidates the device's token, or all JWTs issued for the device until now: it has no token but these. Removes the push token and the
+  /// ticket.
   func revoke(_ number: Int64, at now: Int64) throws
 
   /// Deletes the tokens, tickets, push tokens, names and client versions of devices permanently.

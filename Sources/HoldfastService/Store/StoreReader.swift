@@ -257,9 +257,10 @@ package struct KnownDevice: Sendable {
 }
 
 extension KnownDevice {
-  /// The milliseconds for which the token stays valid without another look-up; nil if its session has expired. Tokens other than session
-  /// tokens stay valid until they are revoked.
+  /// The milliseconds for which the token stays valid without another look-up; nil if it is invalid, as its session has expired. Tokens
+  /// other than session tokens stay valid until they are revoked.
   package func sessionRest(_ limits: UserLimits, at now: Int64) -> Int64? {
+    guard key.use.isTaken(after: issuedAfter) else { return nil }
     guard case .session = key.use else { return 3_600_000 }
     let end = min(
       seenAt.addingClamped(limits.sessionIdle), sessionAt.addingClamped(limits.sessionLifetime))

@@ -221,7 +221,14 @@ package final class DeviceLedger {
   /// Invalidates the device's token, or all JWTs issued for the device until now.
   func revoke(_ number: Int64, at now: Int64) throws {
     try table.revoke(number, at: now)
-    if devices[number] != nil { try change(number) { $0.row.token = nil } }
+    guard devices[number] != nil else { return }
+    try change(number) { device in
+      if device.row.state.issuedAfter == nil {
+        device.row.token = nil
+      } else {
+        device.row.state.issuedAfter = now
+      }
+    }
   }
 
   /// Deletes the tokens, names and client versions of devices permanently.
