@@ -45,7 +45,7 @@ import Testing
     let operators = try PostgresConnection(location.direct ?? location.url)
     let name = try operators.query("SELECT current_database()").text(0, 0)
     try operators.execute("ALTER DATABASE \"\(name)\" SET statement_timeout = '200ms'")
-    try server.reopen()
+    try server.reopen(readTimeLimit: .milliseconds(200))
     try operators.execute("BEGIN; LOCK TABLE holdfast.zones IN ACCESS EXCLUSIVE MODE")
     let reply = try RestClient(anna).send(
       "PATCH", "/v1/tables/items/\(item)", ["columns": ["title": "Oat milk"]])

@@ -134,7 +134,7 @@ package final class TestServer {
   package let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
     "holdfast-server-\(UUID().uuidString)")
   package var inline: InlineServer?
-  package let location: DatabaseLocation
+  package private(set) var location: DatabaseLocation
   /// The identity provider whose tokens it takes.
   private var provider: IdentityProviderConfiguration?
   package private(set) var failures = Failures()
@@ -202,6 +202,15 @@ package final class TestServer {
     inline = try InlineServer(
       location, schema: schema, removals: removals, environment: world.environment,
       identityProvider: provider, log: log())
+  }
+
+  /// Opens the database again with another limit on the time of a reading statement, in PostgreSQL.
+  package func reopen(readTimeLimit: Duration) throws {
+    if case .postgres(var postgres) = location {
+      postgres.readTimeLimit = readTimeLimit
+      location = .postgres(postgres)
+    }
+    try reopen()
   }
 
   /// Changes the database behind the server's back.
