@@ -106,7 +106,7 @@ struct PostgresPurge {
     switch item {
     case .tombstones(let zone): return try purgeTombstones(of: zone, terms)
     case .acks(let device): return try purgeAcks(of: device, terms)
-    case .conflicts, .departure, .erasedRecords: return Purged()
+    case .conflicts, .departure, .erasedRecords, .together: return Purged()
     case .remains(let user): return try PostgresErasure(connection: connection).purgeRemains(of: user)
     case .ending(let user): return try PostgresErasure(connection: connection).end(user)
     case .answers(let device, let number):

@@ -152,7 +152,7 @@ final class SQLitePurge: PurgeTable {
     switch item {
     case .tombstones(let zone): return try purgeTombstones(of: zone, terms)
     case .acks(let device): return try purgeAcks(of: device, terms)
-    case .conflicts, .departure, .erasedRecords: return Purged()
+    case .conflicts, .departure, .erasedRecords, .together: return Purged()
     case .remains(let user): return try SQLiteErasure(on: connection).purgeRemains(of: user)
     case .ending(let user): return try SQLiteErasure(on: connection).end(user)
     case .answers(let device, let number):

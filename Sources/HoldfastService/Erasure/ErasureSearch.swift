@@ -37,38 +37,45 @@ struct ErasureSearch {
     guard let user = try store.erasedUser(after: id) else { return FoundPurgeable() }
     let zones =
       try store.visibleZones(of: user, publicZones: []).zones.map(\.zone) + store.pendingZones(of: user)
-    return FoundPurgeable(items: zones.map { .departure(user: user, zone: $0) }, next: user)
+    return FoundPurgeable(
+      items: Purgeable.grouped(zones.map { .departure(user: user, zone: $0) }), next: user)
   }
 
-  /// The next records of a user's zones. After the records of each zone comes its membership.
+  /// What one search reads at most: each table of a zone counts as one, and so do ten changes. Tombstones are among them, as the erasure makes them.
+  private static let effort = 2_000
+
+  /// The next records of a user's zones, and the memberships of the zones that are then empty. These come last: a transaction reads no zone as
+  /// empty that it empties.
   ///
-  /// - Parameter limit: the maximum number of records and tables to examine.
+  /// - Parameter limit: the maximum number of records to find.
   func records(after text: String, limit: Int) throws -> FoundPurgeable {
     guard let place = try Place(text) ?? firstPlace(after: "") else { return FoundPurgeable() }
     var (table, seq) = (place.table, place.seq)
-    var found = FoundPurgeable()
-    var left = limit
+    var (records, departures): ([Purgeable], [Purgeable]) = ([], [])
+    var (left, effort) = (limit, Self.effort)
+    func found(next: String?) -> FoundPurgeable {
+      FoundPurgeable(items: Purgeable.grouped(records) + Purgeable.grouped(departures), next: next)
+    }
     for zone in try store.visibleZones(of: place.user, publicZones: []).zones.map(\.zone) {
       if zone.utf8.lexicographicallyPrecedes(place.zone.utf8) { continue }
       if !zone.utf8.elementsEqual(place.zone.utf8) { (table, seq) = (0, 0) }
       while table < tables.count {
-        guard left > 0 else {
-          found.next = Place(user: place.user, table: table, seq: seq, zone: zone).text
-          return found
+        guard left > 0, effort > 0 else {
+          return found(next: Place(user: place.user, table: table, seq: seq, zone: zone).text)
         }
-        let changes = try store.changes(of: tables[table], in: zone, after: seq, limit: left)
+        let changes = try store.changes(of: tables[table], in: zone, after: seq, limit: limit)
         let live = changes.compactMap { change -> Footprint.Key? in
           if case .live = change.content { .init(table: tables[table], id: change.id) } else { nil }
         }
-        if !live.isEmpty { found.items.append(.erasedRecords(user: place.user, zone: zone, live)) }
-        (table, seq) = changes.count == left ? (table, changes.last?.seq ?? 0) : (table + 1, 0)
-        left -= max(1, changes.count)
+        if !live.isEmpty { records.append(.erasedRecords(user: place.user, zone: zone, live)) }
+        (table, seq) = changes.count == limit ? (table, changes.last?.seq ?? 0) : (table + 1, 0)
+        left -= live.count
+        effort -= 1 + changes.count / 10
       }
-      found.items.append(.departure(user: place.user, zone: zone))
+      departures.append(.departure(user: place.user, zone: zone))
       (table, seq) = (0, 0)
     }
-    found.next = try firstPlace(after: place.user)?.text
-    return found
+    return found(next: try firstPlace(after: place.user)?.text)
   }
 
   private func firstPlace(after id: String) throws -> Place? {

@@ -41,6 +41,13 @@ package struct Footprint: Sendable {
 }
 
 extension Footprint {
+  /// Adds what another command of the same user will probably read and write.
+  mutating func add(_ other: Footprint) {
+    user = user ?? other.user
+    records += other.records
+    zones += other.zones
+  }
+
   /// Adds what an operation will probably read and write.
   mutating func add(_ operation: RecordOperation, _ schema: SyncSchema, user: String) {
     let table = schema.tables[operation.table]

@@ -13,6 +13,8 @@ package struct Purging {
     case .departure(let user, let zone): return try Erasing(work).depart(user, from: zone, at: now)
     case .erasedRecords(let user, let zone, let records):
       return try Erasing(work).erase(records, of: zone, user, at: now)
+    case .together(let items):
+      return try items.reduce(into: Purged()) { try $0.add(purge($1, terms, at: now)) }
     default:
       // Another epoch may have begun since the item was found.
       var terms = terms

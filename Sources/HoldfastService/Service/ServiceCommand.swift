@@ -104,6 +104,8 @@ extension ServiceCommand {
     case .purge(.departure(let user, let zone), _): Footprint(user: user, zones: [zone])
     case .purge(.erasedRecords(let user, let zone, let records), _):
       Footprint(user: user, records: records, zones: [zone])
+    case .purge(.together(let items), let terms):
+      items.reduce(into: Footprint()) { $0.add(ServiceCommand.purge($1, terms).footprint(schema)) }
     case .copyDevice, .signOut, .setPushToken, .makeTicket, .takeTicket, .revoke, .revokeOthers,
       .changePassword, .erase, .signUp,
       .signIn,

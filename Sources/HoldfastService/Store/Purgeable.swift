@@ -31,6 +31,18 @@ package enum Purgeable: Sendable, Equatable {
   case unusedDevices([Int64])
   /// Data about a zone's history before a restore.
   case lostHistory(zone: String)
+  /// Small items for one transaction. If it fails, each gets its own, so that one of them holds up no other.
+  case together([Purgeable])
+
+  /// The items in groups of at most `groupSize` for one transaction each.
+  package static func grouped(_ items: [Purgeable]) -> [Purgeable] {
+    stride(from: 0, to: items.count, by: groupSize).map { first in
+      .together(Array(items[first..<min(first + groupSize, items.count)]))
+    }
+  }
+
+  /// The zones that a transaction locks at most.
+  private static let groupSize = 50
 }
 
 /// An entry of the conflict log.

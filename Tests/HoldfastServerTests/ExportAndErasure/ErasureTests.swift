@@ -101,26 +101,30 @@ struct ErasureTests {
     #expect(answer["device"]?["id"]?.stringValue != scene.gone.id)
   }
 
-  @Test("an erasure that is killed after any of its steps is finished by the next server (I2)")
-  func killed() throws {
+  @Test(
+    "an erasure that is killed after any of its steps is finished by the next server, zones together or each alone (I2)",
+    arguments: [true, false])
+  func killed(isTogether: Bool) throws {
     let scene = try ErasureScene()
     try scene.erase(scene.gone)
     var steps = 0
     while try scene.isUnderWay {
       steps += 1
       try #require(steps < 60)
-      try run(scene.server, steps: steps)
+      try run(scene.server, steps: steps, isTogether: isTogether)
       try scene.server.reopen()
       #expect(try scene.server.findings().isEmpty, "after \(steps) steps")
     }
-    #expect(steps > 5)
+    #expect(steps > (isTogether ? 3 : 5))
     try scene.server.reopen()
     try scene.finish()
     #expect(try scene.leaks() == [])
   }
 
   /// A pass that ends after some commands.
-  private func run(_ server: TestServer, steps: Int) throws {
+  ///
+  /// - Parameter isTogether: whether what is found for one transaction gets one.
+  private func run(_ server: TestServer, steps: Int, isTogether: Bool) throws {
     let inline = try #require(server.inline)
     let terms = RetentionTerms(
       Retention(), in: inline.api.database.history, at: TrustedTime(time: server.world.now))
@@ -130,6 +134,7 @@ struct ErasureTests {
         try inline.api.database.read { try $0.found(kind, after: place, terms, in: inline.schema) }
       },
       purge: { item in
+        if case .together = item, !isTogether { return nil }
         let result = inline.service.apply([.purge(item, terms)])[0]
         guard case .success(.purged(let purged)) = result else { throw Killed() }
         left -= 1
