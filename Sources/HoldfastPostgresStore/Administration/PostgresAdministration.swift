@@ -129,9 +129,9 @@ package final class PostgresAdministration: StoreAdministration {
       let zone = relation.hasZone ? " AND t.zone = r.zone" : ""
       findings += try rows(
         """
-        SELECT coalesce(r.id, t.id::text), CASE WHEN r.id IS NULL THEN 'table' ELSE 'ledger' END FROM \(relation.name) t
+        SELECT coalesce(r.id, \(relation.id("t"))), CASE WHEN r.id IS NULL THEN 'table' ELSE 'ledger' END FROM \(relation.name) t
         FULL JOIN (SELECT r.id, r.zone FROM holdfast.records r WHERE r.record_table = \(table) AND r.state = 0) r
-        ON t.id::text = r.id\(zone) WHERE r.id IS NULL OR t.id IS NULL
+        ON \(relation.id("t")) = r.id\(zone) WHERE r.id IS NULL OR t.id IS NULL
         """
       ).map {
         Finding(
@@ -158,7 +158,7 @@ package final class PostgresAdministration: StoreAdministration {
         try rows(
           """
           SELECT count(*)::text, min(r.id) FROM \(relation.name) t JOIN holdfast.records r
-          ON r.record_table = \(PostgresName.literal(relation.table)) AND r.id = t.id::text AND r.state = 0
+          ON r.record_table = \(PostgresName.literal(relation.table)) AND r.id = \(relation.id("t")) AND r.state = 0
           WHERE age(t.xmin) < least(age(r.xmin), \(PostgresIdentity.epochAge)) HAVING count(*) > 0
           """
         ).map {
@@ -210,12 +210,12 @@ package final class PostgresAdministration: StoreAdministration {
   private func places() throws -> [Finding] {
     try schema.links.filter(\.isInZone).flatMap { link in
       let (child, parent) = (layout.relations[link.table], layout.relations[link.target])
-      let column = child.columns[link.column].name
+      let column = child.columns[link.column].bytes("t.")
       return try rows(
         """
         SELECT c.id, c.zone, p.zone FROM \(child.name) t
-        JOIN holdfast.records c ON c.record_table = \(PostgresName.literal(child.table)) AND c.id = t.id::text AND c.state = 0
-        JOIN holdfast.records p ON p.record_table = \(PostgresName.literal(parent.table)) AND p.id = t.\(column)::text AND p.state = 0
+        JOIN holdfast.records c ON c.record_table = \(PostgresName.literal(child.table)) AND c.id = \(child.id("t")) AND c.state = 0
+        JOIN holdfast.records p ON p.record_table = \(PostgresName.literal(parent.table)) AND p.id = \(column) AND p.state = 0
         WHERE p.zone <> c.zone
         """
       ).map { schema.strayFinding(link, $0[0], in: $0[1], besides: $0[2]) }
@@ -225,11 +225,11 @@ package final class PostgresAdministration: StoreAdministration {
   private func references() throws -> [Finding] {
     try schema.links.flatMap { link in
       let (child, parent) = (layout.relations[link.table], layout.relations[link.target])
-      let column = child.columns[link.column].name
+      let column = child.columns[link.column].bytes("t.")
       return try rows(
         """
-        SELECT t.id::text FROM \(child.name) t LEFT JOIN \(parent.name) p ON p.id = t.\(column)
-        WHERE t.\(column) IS NOT NULL AND p.id IS NULL
+        SELECT t.id::text FROM \(child.name) t LEFT JOIN \(parent.name) p ON \(parent.id("p")) = \(column)
+        WHERE \(column) IS NOT NULL AND p.id IS NULL
         """
       ).map { _ in
         Finding(.reference, "a record of \(child.table) refers to one of \(parent.table) that is not there")
@@ -272,7 +272,7 @@ package final class PostgresAdministration: StoreAdministration {
   /// A root record that plain SQL inserted without an owner has no member until one is added. Such zones are not reported.
   private func owners() throws -> [Finding] {
     let roots = zip(schema.tables, layout.relations).filter { $0.0.zone == .root }
-      .map { "SELECT id::text FROM \($0.1.name)" }
+      .map { "SELECT \($0.1.id("t")) FROM \($0.1.name) t" }
     let own = try usersWithoutOwnZone().map(Finding.init(withoutOwnZone:))
     if roots.isEmpty { return own }
     let live = roots.joined(separator: " UNION ALL ")

@@ -45,6 +45,11 @@ struct AdoptionFitness {
     if kind == .citext {
       return ["Its id is of type citext, which takes different ids for equal; change it to text."]
     }
+    if id.isInexact {
+      return [
+        "The collation of its id takes different ids for equal; change it to one that is deterministic, such as \"C\"."
+      ]
+    }
     if let length = id.length, length < Self.idLength {
       return [
         """
@@ -68,6 +73,10 @@ struct AdoptionFitness {
 
   /// The reason why a column can't refer to records that devices make; nil if it can.
   static func reason(againstReference column: PostgresCatalog.Column) -> String? {
+    if column.isInexact {
+      return
+        "Its collation takes different ids for equal. Change it to one that is deterministic, such as \"C\"."
+    }
     guard let length = column.length, length < idLength else { return nil }
     return """
       It is of type \(column.type), which takes \(length) characters; an id that a device makes has \(idLength). Widen it.

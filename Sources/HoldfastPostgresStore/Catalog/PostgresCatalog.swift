@@ -15,6 +15,8 @@ struct PostgresCatalog {
     /// Whether the column is computed from others. See `isIdentity` for numbering by the database.
     let isGenerated: Bool
     let isIdentity: Bool
+    /// Whether the collation takes texts of different bytes for equal.
+    let isInexact: Bool
     /// Whether the column or one of its domains is NOT NULL.
     let isRequired: Bool
     /// The default of the column, else that of its domain; nil without one.
@@ -121,7 +123,8 @@ struct PostgresCatalog {
           defaultExpression: filling, isRequired: rows.bool(row, 8))
       },
       type: rows.text(row, 4), length: rows.optionalInt64(row, 12).map { Int($0) },
-      isGenerated: rows.bool(row, 6), isIdentity: rows.bool(row, 7), isRequired: rows.bool(row, 8),
+      isGenerated: rows.bool(row, 6), isIdentity: rows.bool(row, 7), isInexact: rows.bool(row, 13),
+      isRequired: rows.bool(row, 8),
       defaultExpression: filling, labels: labels(rows.optionalText(row, 10)))
   }
 
@@ -163,7 +166,7 @@ struct PostgresCatalog {
         THEN coalesce(pg_get_expr(d.adbin, d.adrelid), pg_get_expr(y.typdefaultbin, 0)) END,
       (SELECT json_agg(e.enumlabel ORDER BY e.enumsortorder)::text FROM pg_enum e WHERE e.enumtypid = b.oid),
       format_type(b.oid, -1),
-      CASE WHEN b.typname IN ('varchar', 'bpchar') AND k.modifier > 4 THEN (k.modifier - 4)::bigint END
+      CASE WHEN b.typname IN ('varchar', 'bpchar') AND k.modifier > 4 THEN (k.modifier - 4)::bigint END, coalesce(NOT l.collisdeterministic, false)
     FROM pg_attribute a JOIN pg_type y ON y.oid = a.atttypid
     CROSS JOIN LATERAL (
       WITH RECURSIVE layers (type, modifier, required, depth) AS (

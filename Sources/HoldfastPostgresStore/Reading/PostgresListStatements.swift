@@ -52,7 +52,7 @@ struct PostgresListStatements {
     if relation.hasZone { return "\(relation.name) \(row) WHERE \(row).zone = $1" }
     let table = PostgresName.literal(relation.table)
     return """
-      \(relation.name) \(row) JOIN holdfast.records l\(row) ON l\(row).record_table = \(table) AND l\(row).id = \(row).id::text \
+      \(relation.name) \(row) JOIN holdfast.records l\(row) ON l\(row).record_table = \(table) AND l\(row).id = \(relation.id(row)) \
       WHERE l\(row).zone = $1 AND l\(row).state = 0
       """
   }

@@ -23,7 +23,7 @@ package struct PostgresCounting {
       try connection.execute(
         """
         UPDATE holdfast.records r SET size = \(Self.size(of: relation)) FROM \(relation.name) t
-        WHERE r.record_table = \(PostgresName.literal(relation.table)) AND r.state = 0 AND r.id = t.id::text
+        WHERE r.record_table = \(PostgresName.literal(relation.table)) AND r.state = 0 AND r.id = \(relation.id("t"))
           \(relation.hasZone ? "AND r.zone = t.zone " : "")AND r.size <> \(Self.size(of: relation))
         """)
     }

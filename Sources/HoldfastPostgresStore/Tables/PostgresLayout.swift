@@ -38,6 +38,11 @@ package struct PostgresLayout: Sendable {
     /// The suffix that converts a text to an id.
     var idCast: String { idType == "text" ? "" : "::" + idType }
 
+    /// The id as a text, for comparison with texts of Holdfast's own tables: the collation of a team's column would contradict theirs.
+    ///
+    /// - Parameter row: the alias of the table.
+    func id(_ row: String) -> String { "(\(row).\"id\"::text) COLLATE \"C\"" }
+
     /// Whether a text can be an id of the table.
     func takes(_ id: String) -> Bool { idType != "uuid" || Identifier.isUUID(id) }
 

@@ -179,7 +179,7 @@ package struct PostgresStatements {
     return PostgresStatement(
       """
       SELECT r.id FROM \(relation.name) t
-      JOIN holdfast.records r ON r.record_table = \(PostgresName.literal(relation.table)) AND r.id = t.id::text
+      JOIN holdfast.records r ON r.record_table = \(PostgresName.literal(relation.table)) AND r.id = \(relation.id("t"))
       WHERE r.zone = $1 AND r.state = 0\(same.joined())
       """)
   }
