@@ -94,9 +94,11 @@ package final class PostgresAdministration: StoreAdministration {
   /// Finds all inconsistencies in the database.
   package func doctor() throws -> [Finding] {
     try comparing {
-      try references() + ledger() + zoneRules() + places() + sequences() + owners() + counts()
-        + PostgresStructure(in: postgres.connection).missing(on: postgres.connection)
-        + PostgresTeamTriggers.warnings(on: postgres.connection)
+      let actions = try ReferentialActions(schema, layout, on: connection)
+      return try references() + ledger() + zoneRules() + places() + sequences() + owners() + counts()
+        + PostgresStructure(in: connection).missing(on: connection)
+        + actions.faults().map { Finding(.structure, "\($0.place): \($0.text)") }
+        + PostgresTeamTriggers.warnings(on: connection, actions)
     }
   }
 

@@ -41,10 +41,17 @@ struct AdoptionProposal {
       throw ServerError(.notFound, (notes + ["No table can be adopted."]).joined(separator: "\n"))
     }
     let database = try connection.query("SELECT current_database()::text").text(0, 0)
-    do {
-      let schema = try SyncSchema(name: String(database.prefix(16)), tables: tables)
-      return Adoption.Proposal(text: AdoptionText(schema).text, notes: notes)
-    } catch { throw ServerError(.refused, (notes + [error.description]).joined(separator: "\n")) }
+    let schema: SyncSchema
+    do { schema = try SyncSchema(name: String(database.prefix(16)), tables: tables) } catch {
+      throw ServerError(.refused, (notes + [error.description]).joined(separator: "\n"))
+    }
+    let actions = try ReferentialActions(schema, on: connection) { name in
+      found.first { $0.name == name }?.catalog.relation
+    }
+    notes += actions.faults().map {
+      "\($0.place.dropFirst("tables.".count)) can't be adopted as it is. \($0.text)"
+    }
+    return Adoption.Proposal(text: AdoptionText(schema).text, notes: notes)
   }
 
   private func allTables() throws(PostgresError) -> [String] {

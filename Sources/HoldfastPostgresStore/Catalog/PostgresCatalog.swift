@@ -44,6 +44,8 @@ struct PostgresCatalog {
   let hasRules: Bool
   /// Whether row-level security hides rows from the current role.
   let hidesRows: Bool
+  /// Whether a trigger of the team may change a row before it is written.
+  let isRewritten: Bool
   let columns: [Column]
   let primaryKey: [String]
   /// The columns of unique constraints and indexes other than the primary key.
@@ -94,6 +96,7 @@ struct PostgresCatalog {
     isOwned = rows.bool(row, 5)
     hasRules = rows.bool(row, 6)
     hidesRows = rows.bool(row, 7)
+    isRewritten = rows.bool(row, 8)
     self.columns = columns
     primaryKey = keys.first(where: \.isPrimary)?.columns ?? []
     unique = keys.filter { !$0.isPrimary }.map(\.columns)
@@ -109,7 +112,8 @@ struct PostgresCatalog {
     guard let id = column("id")?.column else { return nil }
     let columns = table.columns.compactMap { column($0.name)?.column }
     guard columns.count == table.columns.count else { return nil }
-    return PostgresRelation(relation: relation, isAdopted: isAdopted, id: id, columns: columns)
+    return PostgresRelation(
+      relation: relation, isAdopted: isAdopted, id: id, columns: columns, isRewritten: isRewritten)
   }
 
   private static func column(_ rows: PostgresRows, _ row: Int) -> Column {
@@ -151,7 +155,9 @@ struct PostgresCatalog {
     SELECT c.oid::bigint, w.name, format('%I.%I', n.nspname, c.relname), c.relkind::text, c.relispartition OR EXISTS (
         SELECT FROM pg_inherits i WHERE c.oid IN (i.inhrelid, i.inhparent)), pg_has_role(c.relowner, 'USAGE'),
       c.relkind IN ('r', 'p') AND EXISTS (SELECT FROM pg_rewrite w WHERE w.ev_class = c.oid),
-      c.relkind IN ('r', 'p') AND row_security_active(c.oid)
+      c.relkind IN ('r', 'p') AND row_security_active(c.oid),
+      EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal AND t.tgname NOT LIKE 'holdfast\\_%'
+        AND t.tgtype & 3 = 3 AND t.tgenabled <> 'D')
     FROM unnest($1::text[]) w (name) JOIN pg_class c ON c.oid = to_regclass(w.name)
     JOIN pg_namespace n ON n.oid = c.relnamespace
     """

@@ -165,8 +165,14 @@ struct PostgresExtension {
           .init("tables.\(table.name)", "The table has changed; its columns don't fit the schema."))
       }
     }
+    let actions = try ReferentialActions(schema, on: connection) {
+      known[$0].flatMap { found[$0.relation]?.relation }
+    }
+    faults += actions.faults()
     if standing == .adopt {
-      faults += try PostgresTeamTriggers.faults(on: connection).map { .init("tables", $0) }
+      faults += try PostgresTeamTriggers.faults(on: connection, actions).map {
+        .init("tables", $0)
+      }
     }
     if !faults.isEmpty {
       throw ServerError(

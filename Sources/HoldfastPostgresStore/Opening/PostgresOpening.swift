@@ -158,7 +158,8 @@ package struct PostgresOpening {
         if isNew { notices.append("The database is new: there was no Holdfast in it.") }
         try PostgresIdentity(connection).store(connection)
         notices += try structure.missing(on: connection).map(\.description)
-        notices += try PostgresTeamTriggers.warnings(on: connection).map(\.description)
+        let actions = try ReferentialActions(schema, layout, on: connection)
+        notices += try PostgresTeamTriggers.warnings(on: connection, actions).map(\.description)
       }
       let history = try PostgresEpoch.history(connection.query(PostgresEpoch.find))
       let prover = try PostgresEpoch.prover(on: connection, random: random)

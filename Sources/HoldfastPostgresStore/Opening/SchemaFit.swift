@@ -49,6 +49,10 @@ package struct SchemaFit {
           : AdoptionCheck(old, kept.before, catalog, isAdopted: false)
         faults += check.faults { target in known[target].flatMap { catalogs[$0.relation]?.relation } }
       }
+      let actions = try ReferentialActions(new, on: connection) {
+        known[$0].flatMap { catalogs[$0.relation]?.relation }
+      }
+      faults += actions.faults { known[$0.name]?.isAdopted == true }
     }
     return SchemaReport(from: old, to: new, adopted: adopted, misfits: faults)
   }

@@ -33,6 +33,10 @@ package struct PostgresLayout: Sendable {
     var idType = "text"
     /// The quoted collation of `id`; nil for a type without collations.
     var idCollation: String?
+    /// Whether a trigger of the team may change a row before it is written, as the opening has found it.
+    var isRewritten = false
+    /// The column of the reference that decides the zone, by index; nil for another zone rule.
+    var parent: Int?
     package let columns: [Column]
 
     /// The suffix that converts a text to an id.

@@ -11,6 +11,8 @@ package struct PostgresRelation: Sendable, Hashable {
   let id: PostgresColumn
   /// One entry per column of the table in the schema, by index.
   let columns: [PostgresColumn]
+  /// Whether a trigger of the team may change a row before it is written.
+  var isRewritten = false
 
   /// Whether the table has a column `zone`.
   var hasZone: Bool { !isAdopted }
@@ -63,6 +65,7 @@ extension PostgresLayout {
         Relation(
           table: table.name, name: relation.relation, hasZone: relation.hasZone,
           idType: relation.id.kind == .text ? "text" : relation.id.type, idCollation: relation.id.collation,
+          isRewritten: relation.isRewritten, parent: table.parentColumn,
           columns: zip(table.columns, relation.columns).map { column, place in
             // A null that the column accepts is stored as null.
             PostgresLayout.Column(
@@ -71,5 +74,13 @@ extension PostgresLayout {
               type: column.type)
           })
       })
+  }
+}
+
+extension TableSchema {
+  /// The column of the reference that decides the zone, by index; nil for another zone rule.
+  var parentColumn: Int? {
+    guard case .parent(let name) = zone else { return nil }
+    return index(of: name)
   }
 }

@@ -33,6 +33,24 @@ package struct PostgresStatements {
       """)
   }
 
+  /// Such a statement for a table with a trigger of the team before each row. It also fails if the trigger has given a record another id, or
+  /// another zone by the column that decides it: devices were told the other.
+  ///
+  /// - Parameters:
+  ///   - values: what the statement returns, with names.
+  ///   - kept: the condition on `w`, all those rows.
+  private static func placed(_ sql: String, returning values: String, kept: String, of table: String)
+    -> PostgresStatement
+  {
+    let table = PostgresName.literal(table)
+    return PostgresStatement(
+      """
+      WITH written AS (\(sql) RETURNING \(values))
+      SELECT holdfast.expect((SELECT count(*) FROM written), cardinality($1), \(table)),
+        holdfast.expect_place((SELECT \(kept) FROM written w), \(table))
+      """)
+  }
+
   static let begin: PostgresStatement = "BEGIN"
   static let commit: PostgresStatement = "COMMIT"
   static let notify: PostgresStatement = "SELECT pg_notify('holdfast', $1)"
@@ -148,14 +166,32 @@ package struct PostgresStatements {
         ON t.id = r.id\(relation.idKey) AND r.state = 0\(relation.hasZone ? " AND t.zone = r.zone" : "")
         WHERE r.record_table = \(table) AND r.id = ANY ($1)
         """),
-      insert: counted(
+      insert: inserting(
         """
-        INSERT INTO \(relation.name) (\(names)) SELECT \(values.joined(separator: ", "))
+        INSERT INTO \(relation.name) AS t (\(names)) SELECT \(values.joined(separator: ", "))
         FROM unnest(\(arrays.joined(separator: ", "))) AS u (\((["id"] + zone.map { _ in "zone" } + given).joined(separator: ", ")))
-        """, of: relation.table),
+        """, into: relation),
       delete: counted("DELETE FROM \(relation.name) t WHERE t.id = ANY (\(ids))", of: relation.table),
       findWhere: relation.columns.map { findWhere($0, of: relation) },
       findSame: schema.unique.map { findSame($0, of: schema, relation) })
+  }
+
+  /// An INSERT. It returns its rows in the order of the given ones.
+  private static func inserting(_ sql: String, into relation: PostgresLayout.Relation) -> PostgresStatement {
+    guard relation.isRewritten else { return counted(sql, of: relation.table) }
+    let first = relation.hasZone ? 3 : 2
+    var (values, kept) = (["\(relation.id("t")) AS id"], ["array_agg(w.id) = $1::text[]"])
+    if relation.hasZone {
+      values.append("t.zone AS zone")
+      kept.append("array_agg(w.zone) = $2::text[]")
+    }
+    if let parent = relation.parent {
+      values.append("\(relation.columns[parent].bytes("t.")) AS parent")
+      kept.append("array_agg(w.parent) = $\(parent + first)::text[]")
+    }
+    return placed(
+      sql, returning: values.joined(separator: ", "), kept: kept.joined(separator: " AND "),
+      of: relation.table)
   }
 
   private static func findWhere(_ column: PostgresLayout.Column, of relation: PostgresLayout.Relation)
@@ -195,11 +231,22 @@ package struct PostgresStatements {
     let given = changed.indices.map { "c\($0)" }
     let settings =
       zone + zip(changed, given).map { column, name in "\(column.name) = u.\(name)\(column.cast)" }
-    return counted(
-      """
+    let sql = """
       UPDATE \(relation.name) t SET \(settings.joined(separator: ", "))
       FROM unnest(\(arrays.joined(separator: ", "))) AS u (\((["id"] + zone.map { _ in "zone" } + given).joined(separator: ", ")))
-      WHERE t.id = u.id\(relation.idCast)
-      """, of: relation.table)
+      """
+    let condition = "WHERE t.id = u.id\(relation.idCast)"
+    guard relation.isRewritten else { return counted("\(sql) \(condition)", of: relation.table) }
+    var kept = ["\(relation.id("t")) = u.id"]
+    if relation.hasZone { kept.append("t.zone = u.zone") }
+    if let parent = relation.parent {
+      // A column that is not written is as it was before.
+      let before = columns.firstIndex(of: parent).map { "u.c\($0)" } ?? relation.columns[parent].bytes("o.")
+      kept.append("\(relation.columns[parent].bytes("t.")) IS NOT DISTINCT FROM \(before)")
+    }
+    return placed(
+      "\(sql) JOIN \(relation.name) o ON o.id = u.id\(relation.idCast) \(condition)",
+      returning: "\(kept.joined(separator: " AND ")) AS kept", kept: "coalesce(bool_and(w.kept), true)",
+      of: relation.table)
   }
 }

@@ -8,6 +8,7 @@ enum SharedFunctions {
   ///   `ZoneChanges.payloads`.
   /// - `now()` is the database's clock as a stamp.
   /// - `expect(taken, wanted, of)` fails if the service wrote another number of records than intended.
+  /// - `expect_place(kept, of)` fails if a trigger of the team has given records another id or zone than the service.
   /// - `stamp_text(stamp)` and `mark(rev, stamp)` encode a stamp for the column `stamps` of the ledger.
   /// - `lock_zones(zones)` locks zones in the order of their names, and returns the sum of their seqs. The sum shows whether one of them
   ///   has changed since the records were read.
@@ -24,8 +25,16 @@ enum SharedFunctions {
       SET search_path = pg_catalog, pg_temp AS $$
     BEGIN
       IF taken <> wanted THEN
-        RAISE EXCEPTION 'the database took % of % records of %', taken, wanted, of USING ERRCODE = 'check_violation',
+        RAISE EXCEPTION 'the database took % of % records of %', taken, wanted, of USING ERRCODE = 'check_violation', TABLE = of,
           HINT = 'A rule, a trigger that returns NULL, or row-level security has passed the others over.';
+      END IF;
+    END $$;
+    CREATE OR REPLACE FUNCTION holdfast.expect_place(kept boolean, of text) RETURNS void LANGUAGE plpgsql VOLATILE
+      SET search_path = pg_catalog, pg_temp AS $$
+    BEGIN
+      IF NOT kept THEN
+        RAISE EXCEPTION 'a trigger has changed the id or the zone of records of %', of USING ERRCODE = 'check_violation', TABLE = of,
+          HINT = 'A trigger may change other columns of NEW.';
       END IF;
     END $$;
     CREATE OR REPLACE FUNCTION holdfast.stamp_text(stamp bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$

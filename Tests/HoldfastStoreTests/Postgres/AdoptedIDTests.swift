@@ -87,7 +87,7 @@ import Testing
       CREATE DOMAIN code AS varchar(16);
       CREATE TABLE lists (id varchar(64) PRIMARY KEY, title text);
       CREATE TABLE items (id uuid PRIMARY KEY, list_id varchar(36) NOT NULL REFERENCES lists ON DELETE CASCADE,
-        other_id code REFERENCES lists ON DELETE CASCADE, same_id uuid REFERENCES items ON DELETE CASCADE);
+        other_id code REFERENCES lists, same_id uuid REFERENCES items ON DELETE CASCADE);
       """)
     let proposal = try adoption.propose()
     let schema = try SyncSchema(json: Array(proposal.text.utf8))
