@@ -98,6 +98,9 @@ package final class PostgresAdministration: StoreAdministration {
       return try references() + ledger() + zoneRules() + places() + sequences() + owners() + counts()
         + PostgresStructure(in: connection).missing(on: connection)
         + actions.faults().map { Finding(.structure, "\($0.place): \($0.text)") }
+        + StoredColumns(schema).replaced(on: connection).map {
+          Finding(.ledger, "\($0.fault.place): \($0.text)")
+        }
         + PostgresTeamTriggers.warnings(on: connection, actions)
     }
   }

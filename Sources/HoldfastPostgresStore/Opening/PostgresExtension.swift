@@ -10,19 +10,22 @@ struct PostgresExtension {
   private let removals: Removals
   /// Whether the ledger is repaired from the tables.
   private let heals: Bool
+  /// The columns that are not those whose values the devices have.
+  private let replaced: [StoredColumns.Replaced]
   /// The repairs, one line per table.
   private(set) var repaired: [String] = []
   private var schema: SyncSchema { tables.schema }
 
   init(
     _ connection: PostgresConnection, _ tables: PostgresTables, _ standing: PostgresOpening.Standing,
-    _ removals: Removals, heals: Bool
+    _ removals: Removals, heals: Bool, replaced: [StoredColumns.Replaced]
   ) {
     self.connection = connection
     self.tables = tables
     self.standing = standing
     self.removals = removals
     self.heals = heals
+    self.replaced = replaced
   }
 
   /// Migrates from a schema.
@@ -71,7 +74,8 @@ struct PostgresExtension {
     let rewritten = difference?.kept.filter(\.isRewritten).map(\.index) ?? []
     try install(relations, catalogs, new: new + rewritten)
     let repair = PostgresRepair(
-      connection: connection, triggers: TriggerTables(schema: schema, relations: relations))
+      connection: connection, triggers: TriggerTables(schema: schema, relations: relations),
+      replaced: replaced)
     for table in adopted { try repair.settle(table) }
     if heals { repaired += try repair.run() }
   }
@@ -220,7 +224,7 @@ struct PostgresExtension {
       repaired += missing.map { "repaired: the triggers of \(schema.tables[$0].name)" }
       return
     }
-    let repair = PostgresRepair(connection: connection, triggers: triggers.tables)
+    let repair = PostgresRepair(connection: connection, triggers: triggers.tables, replaced: [])
     for index in missing { try repair.settle(index) }
   }
 }

@@ -144,16 +144,24 @@ package struct PostgresOpening {
         // A change of the schema may feed records. Those are of the new epoch.
         if let service { notices += try takeUp(service) }
       }
+      let replaced = try old.map { try StoredColumns($0).replaced(on: connection) } ?? []
+      if !replaced.isEmpty, !heals {
+        throw ServerError(
+          .damaged,
+          "Columns are not those whose values the devices have:\n"
+            + SchemaError(faults: replaced.map(\.fault)).description)
+      }
       var tables = PostgresTables(schema: schema, namespace: try namespace())
       let rows = try connection.query("SELECT name, relation FROM holdfast.tables")
       for row in rows.indices { tables.known[rows.text(row, 0)] = rows.text(row, 1) }
-      var work = PostgresExtension(connection, tables, standing, removals, heals: heals)
+      var work = PostgresExtension(connection, tables, standing, removals, heals: heals, replaced: replaced)
       let relations = try work.extend(from: old)
       tables = work.tables
       if schema != old { try setMeta("schema", schema.text) }
       let layout = PostgresLayout(schema, relations)
       try fill?(connection, layout)
       let structure = try PostgresStructure.keep(since: before, on: connection)
+      try StoredColumns(schema).keep(on: connection)
       if service != nil {
         if isNew { notices.append("The database is new: there was no Holdfast in it.") }
         try PostgresIdentity(connection).store(connection)

@@ -52,6 +52,7 @@ package struct SchemaFit {
       let actions = try ReferentialActions(new, on: connection) {
         known[$0].flatMap { catalogs[$0.relation]?.relation }
       }
+      faults += try StoredColumns(old).replaced(on: connection).map(\.fault)
       faults += actions.faults { known[$0.name]?.isAdopted == true }
     }
     return SchemaReport(from: old, to: new, adopted: adopted, misfits: faults)

@@ -7,6 +7,8 @@ import HoldfastService
 struct PostgresRepair {
   let connection: PostgresConnection
   let triggers: TriggerTables
+  /// The columns that are not those whose values the devices have: all records of their tables are fed.
+  let replaced: [StoredColumns.Replaced]
 
   /// Compares all tables with the ledger, and settles the records that differ. Then corrects the seqs of the zones.
   ///
@@ -88,10 +90,14 @@ struct PostgresRepair {
   }
 
   /// Selects the ids of records that are only in the table or only in the ledger. With `contents`, also those in different zones, and those
-  /// whose row is newer than their ledger row; triggers and service write both in one transaction. A row that SQL updated without a change
-  /// is among them, and feeding it is harmless.
+  /// whose row is newer than their ledger row, and all of a table with a replaced column; triggers and service write both in one transaction. A
+  /// row that SQL updated without a change is among them, and feeding it is harmless.
   private func differences(_ index: Int, contents: Bool) -> String {
     let (relation, source) = (triggers.relations[index], triggers.zoneSource(index, home: "NULL"))
+    let whole =
+      replaced.isEmpty
+      ? ""
+      : " OR \(PostgresName.literal(relation.relation))::regclass::oid::bigint IN (\(replaced.map { "\($0.number)" }.joined(separator: ", ")))"
     return """
       SELECT DISTINCT coalesce(t.id, l.id) AS id
       FROM (
@@ -102,7 +108,7 @@ struct PostgresRepair {
         SELECT r.id, r.zone, age(r.xmin) AS age FROM holdfast.records r
         WHERE r.record_table = \(triggers.name(index)) AND r.state = 0
       ) l ON l.id = t.id
-      WHERE l.id IS NULL OR t.id IS NULL\(contents ? " OR t.age < least(l.age, \(PostgresIdentity.epochAge)) OR t.zone <> l.zone" : "")
+      WHERE l.id IS NULL OR t.id IS NULL\(contents ? " OR t.age < least(l.age, \(PostgresIdentity.epochAge)) OR t.zone <> l.zone\(whole)" : "")
       """
   }
 }
