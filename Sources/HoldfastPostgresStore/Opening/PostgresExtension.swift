@@ -55,9 +55,11 @@ struct PostgresExtension {
       try PostgresIndexes.drop(columns, of: table, tables, on: connection)
     }
     let added = try addPublicZones()
-    // In a database of the same schema they were missing.
-    if heals { repaired += added.map { "repaired: the public zone \($0)" } }
+    // Those of the database's schema were lost.
+    let lost = added.filter { old?.publicZones.contains($0) == true }
+    repaired += lost.map { "repaired: the public zone \($0)" }
     let (relations, catalogs) = try load()
+    try ZoneFence(connection).fence(lost)
     try installAndFeed(relations, catalogs, new, difference, adopted)
     if heals || difference?.changesSizes(in: schema) ?? false {
       let layout = PostgresLayout(schema, relations)

@@ -10,11 +10,14 @@ struct PostgresRepair {
   /// The columns that are not those whose values the devices have: all records of their tables are fed.
   let replaced: [StoredColumns.Replaced]
 
-  /// Compares all tables with the ledger, and settles the records that differ. Then corrects the seqs of the zones.
+  /// Compares all tables with the ledger, and settles the records that differ. Before and after it, corrects the zones.
   ///
-  /// - Returns: a line for each repaired table, and one for the seqs.
+  /// - Returns: a line for each repaired table, and one for each of the rest.
   func run() throws -> [String] {
     var lines: [String] = []
+    // A record can be settled only in a zone that is there.
+    let fence = ZoneFence(connection)
+    let lost = try fence.restore()
     for index in triggers.schema.tables.indices {
       let relation = triggers.relations[index].relation
       try connection.execute("LOCK TABLE \(relation) IN SHARE ROW EXCLUSIVE MODE")
@@ -28,13 +31,9 @@ struct PostgresRepair {
         lines.append("repaired: \(triggers.schema.tables[index].name), \(max(count, placed)) records")
       }
     }
-    let zones = try connection.query(
-      """
-      INSERT INTO holdfast.zones (zone, seq) SELECT r.zone, max(r.seq) FROM holdfast.records r GROUP BY r.zone
-      ON CONFLICT (zone) DO UPDATE SET seq = excluded.seq WHERE zones.seq < excluded.seq
-      """
-    ).affectedCount
-    if zones > 0 { lines.append("repaired: the last seq of \(zones) zones") }
+    if lost > 0 { lines.append("repaired: the rows of \(lost) zones, which devices load again") }
+    let older = try fence.raise()
+    if older > 0 { lines.append("repaired: the last seq of \(older) zones") }
     return lines
   }
 
