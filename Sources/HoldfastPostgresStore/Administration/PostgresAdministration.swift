@@ -102,6 +102,7 @@ package final class PostgresAdministration: StoreAdministration {
           Finding(.ledger, "\($0.fault.place): \($0.text)")
         }
         + PostgresTeamTriggers.warnings(on: connection, actions)
+        + DeviceNumbers.findings(on: connection)
     }
   }
 

@@ -210,9 +210,18 @@ struct PostgresExtension {
         `holdfast doctor --repair` puts them back, and feeds what has changed.
         """)
     }
+    let isDamaged = try TriggerFunctions.areOthers(on: connection)
+    if isDamaged, missing.isEmpty { repaired.append("repaired: the functions of the triggers") }
     // With its function a trigger is gone, too.
-    if known.isEmpty || known.text(0, 0) != mark || !missing.isEmpty {
+    if known.isEmpty || known.text(0, 0) != mark || !missing.isEmpty || isDamaged {
       try connection.execute(functions)
+      try TriggerFunctions.keep(on: connection)
+      // With its function a default is gone, too.
+      for (relation, catalog) in zip(relations, catalogs)
+      where !relation.isAdopted && catalog.column("id")?.defaultExpression == nil {
+        try connection.execute(
+          "ALTER TABLE \(relation.relation) ALTER COLUMN id SET DEFAULT \(PostgresRelation.newID)")
+      }
       try connection.run(
         "INSERT INTO holdfast.meta (key, value) VALUES ('triggers', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
         PostgresParameters(mark))

@@ -165,6 +165,7 @@ package struct PostgresOpening {
       if service != nil {
         if isNew { notices.append("The database is new: there was no Holdfast in it.") }
         try PostgresIdentity(connection).store(connection)
+        notices += work.repaired
         notices += try structure.missing(on: connection).map(\.description)
         let actions = try ReferentialActions(schema, layout, on: connection)
         notices += try PostgresTeamTriggers.warnings(on: connection, actions).map(\.description)
@@ -176,6 +177,14 @@ package struct PostgresOpening {
       let opened = Opened(
         schema: schema, history: history, prover: prover, layout: layout, repaired: work.repaired)
       return (opened, tables)
+    } catch let error as PostgresError where error.code == .readOnlyTransaction {
+      try connection.execute("ROLLBACK")
+      throw ServerError(
+        .unreachable,
+        """
+        The database takes no writes: it is a standby, or default_transaction_read_only is on for the database or the role. Name the primary, \
+        or reset the setting by ALTER DATABASE or ALTER ROLE.
+        """)
     } catch let error as PostgresError where error.code == .insufficientPrivilege {
       try connection.execute("ROLLBACK")
       throw ServerError(.unreachable, "\(try whatIsMissing()) PostgreSQL says: \(error.message)")

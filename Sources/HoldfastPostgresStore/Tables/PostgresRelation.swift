@@ -17,6 +17,9 @@ package struct PostgresRelation: Sendable, Hashable {
   /// Whether the table has a column `zone`.
   var hasZone: Bool { !isAdopted }
 
+  /// The default of an id in tables that Holdfast creates.
+  static let newID = "holdfast.new_id()"
+
   /// The tables of a schema, all created by Holdfast.
   ///
   /// - Parameter namespace: the database schema of the tables; nil for the first one in `search_path`.
@@ -33,7 +36,7 @@ package struct PostgresRelation: Sendable, Hashable {
       relation: relation, isAdopted: false,
       id: PostgresColumn(
         name: "id", kind: .text, type: "text", collation: PostgresColumn.byteCollation,
-        defaultExpression: "holdfast.new_id()", isRequired: true),
+        defaultExpression: newID, isRequired: true),
       columns: table.columns.map { .own($0, isBuiltIn: table.isBuiltIn) })
   }
 }

@@ -69,8 +69,8 @@ extension PostgresTables {
 
   /// A UUIDv7 (RFC 9562, section 5.7) by the database's clock, for writers without an id. The milliseconds replace the first 48 random
   /// bits, and two more bits change version 4 to 7.
-  private static let newID = """
-    CREATE FUNCTION holdfast.new_id() RETURNS text LANGUAGE sql VOLATILE PARALLEL SAFE
+  static let newID = """
+    CREATE OR REPLACE FUNCTION holdfast.new_id() RETURNS text LANGUAGE sql VOLATILE PARALLEL SAFE
       SET search_path = pg_catalog, pg_temp AS $$
       SELECT encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid()) PLACING substring(int8send(
         floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint) FROM 3) FROM 1 FOR 6), 52, 1), 53, 1),

@@ -34,6 +34,7 @@ struct PostgresRepair {
     if lost > 0 { lines.append("repaired: the rows of \(lost) zones, which devices load again") }
     let older = try fence.raise()
     if older > 0 { lines.append("repaired: the last seq of \(older) zones") }
+    if try DeviceNumbers.mend(on: connection) { lines.append("repaired: the numbers of new devices") }
     return lines
   }
 

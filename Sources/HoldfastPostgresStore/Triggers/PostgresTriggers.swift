@@ -23,7 +23,8 @@ struct PostgresTriggers {
 
   /// All functions, replacing existing ones.
   var functions: String {
-    SharedFunctions.all + LedgerFunctions.all + AccessFunction(tables: tables).sql
+    PostgresTables.newID + "\n" + SharedFunctions.all + LedgerFunctions.all
+      + AccessFunction(tables: tables).sql
       + TriggerChecks(tables: tables).expectLinks
       + tables.schema.tables.indices.map { functions(of: $0) }.joined()
   }

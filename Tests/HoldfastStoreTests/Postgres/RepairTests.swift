@@ -184,6 +184,15 @@ import Testing
       ("UPDATE holdfast.zones SET seq = 0 WHERE zone = 'LIST'", "repaired: the last seq of 1 zones"),
       ("DROP TRIGGER holdfast_insert ON items", "repaired: the triggers of items"),
       ("DROP FUNCTION holdfast.items_insert CASCADE", "repaired: the triggers of items"),
+      ("DROP FUNCTION holdfast.items_settle", "repaired: the functions of the triggers"),
+      ("DROP FUNCTION holdfast.now", "repaired: the functions of the triggers"),
+      ("DROP FUNCTION holdfast.new_id CASCADE", "repaired: the functions of the triggers"),
+      (
+        "CREATE OR REPLACE FUNCTION holdfast.now() RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint'",
+        "repaired: the functions of the triggers"
+      ),
+      ("ALTER TABLE holdfast.devices ALTER number RESTART", "repaired: the numbers of new devices"),
+      ("ALTER TABLE holdfast.devices ALTER number DROP IDENTITY", "repaired: the numbers of new devices"),
       ("DELETE FROM holdfast.zones WHERE zone = 'catalogue'", "repaired: the public zone catalogue"),
       (
         "SET session_replication_role = replica; UPDATE items SET zone = 'catalogue'",
