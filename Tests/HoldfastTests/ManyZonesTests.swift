@@ -161,6 +161,27 @@ struct ManyZonesTests {
     #expect(try await items(fixture) == "item 1 in 1, item 3 in 1, item 4 in 3, mine in 2")
   }
 
+  @Test(
+    "a record that came to a zone after the backup is recovered, also where the server has deleted it in the zone before (I3)",
+    arguments: [false, true])
+  func movedBeforeRestore(isReversed: Bool) async throws {
+    let fixture = try await downloaded()
+    try await fixture.answer(Self.resets([IDs.list, IDs.other], isRestored: true))
+    let gone =
+      #"{"table":"items","id":"0193aaaa-0000-7000-8000-200000010003","rev":2,"seq":9,"deleted":true,"deleted_at":"2026-01-01T00:00:00.000Z"}"#
+    let parts = [
+      Self.part(
+        IDs.list, [Self.list(IDs.list), Self.item(1, of: IDs.list), Self.item(2, of: IDs.list), gone]),
+      Self.part(IDs.other, [Self.list(IDs.other)]),
+    ]
+    try await fixture.answer(Self.zones(isReversed ? parts.reversed() : parts))
+    #expect(try await items(fixture) == "item 1 in 1, item 2 in 1, item 3 in 2, item 4 in 3, mine in 2")
+    #expect(
+      try await fixture.value(
+        "SELECT group_concat(substr(id, -5) || ' in ' || substr(zone, -1)) FROM holdfast_recovered")?
+        .text == "10003 in 2")
+  }
+
   @Test("what comes with a zone that an answer names twice stays (I7)")
   func twice() async throws {
     let fixture = try await downloaded()

@@ -143,9 +143,10 @@ struct ZoneChanges {
     if zones.isEmpty { return }
     if zones.values.contains(where: { $0.writable != nil }) {
       var deletions: TextMap<Int64> = [:]
-      for (table, id, _, rev) in session.deleted { deletions["\(table) \(id)"] = rev }
-      func isDeleted(_ table: Int, _ id: String, _ rev: Int64) -> Bool {
-        (deletions["\(table) \(id)"] ?? 0) >= rev
+      for (table, id, zone, rev) in session.deleted { deletions["\(table) \(id) \(zone)"] = rev }
+      // A record that left another zone may have come to this one after the backup.
+      func isDeleted(_ table: Int, _ id: String, _ zone: String, _ rev: Int64) -> Bool {
+        (deletions["\(table) \(id) \(zone)"] ?? 0) >= rev
       }
       try recoveredRecords.noteMissing(in: &zones, isDeleted: isDeleted)
       try recoveredRecords.noteDeletions(in: zones, isDeleted: isDeleted)

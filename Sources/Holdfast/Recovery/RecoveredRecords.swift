@@ -41,7 +41,8 @@ struct RecoveredRecords {
 
   /// Notes the remembered deletions of records of which the server does not know: another device may still have them.
   func noteDeletions(
-    in zones: TextMap<ResyncedZone>, isDeleted: (_ table: Int, _ id: String, _ rev: Int64) -> Bool
+    in zones: TextMap<ResyncedZone>,
+    isDeleted: (_ table: Int, _ id: String, _ zone: String, _ rev: Int64) -> Bool
   ) throws {
     let deletions = try connection.rows(
       """
@@ -52,7 +53,7 @@ struct RecoveredRecords {
       guard let table = schema.index(called: row[0].text ?? ""), let id = row[1].text,
         let rev = row[2].integer, let zone = row[3].text, let resynced = zones[zone],
         resynced.writable?.contains(table) == true, resynced.seen[table]?.contains(id) != true,
-        !isDeleted(table, id, rev), try rebase.history(table, id).base == nil
+        !isDeleted(table, id, zone, rev), try rebase.history(table, id).base == nil
       else { continue }
       try note(RecoveredRecord(table: table, id: id, zone: zone, rev: rev, values: nil))
     }
@@ -68,7 +69,7 @@ struct RecoveredRecords {
   /// - Parameter zones: with the records that came; those that are noted are added.
   func noteMissing(
     in zones: inout TextMap<ResyncedZone>,
-    isDeleted: (_ table: Int, _ id: String, _ rev: Int64) -> Bool = { _, _, _ in false }
+    isDeleted: (_ table: Int, _ id: String, _ zone: String, _ rev: Int64) -> Bool = { _, _, _, _ in false }
   ) throws {
     let names = Self.list(zones)
     for table in parentsFirst {
@@ -82,7 +83,7 @@ struct RecoveredRecords {
       for row in rows {
         guard let zone = row[0].text, let id = row[1].text, let writable = zones[zone]?.writable,
           zones[zone]?.seen[table]?.contains(id) != true, let known = try rebase.history(table, id).base,
-          !isDeleted(table, id, known.rev)
+          !isDeleted(table, id, zone, known.rev)
         else { continue }
         if try note(table, id, known, writable) { zones[zone]?.seen[table, default: []].insert(id) }
       }
