@@ -39,7 +39,7 @@ package final class PostgresAdministration: StoreAdministration {
   package func devices() throws -> [[String]] {
     try rows(
       """
-      SELECT d.id, \(Self.name), d.name, CASE WHEN \(PostgresDevices.hasSession) THEN 'yes' ELSE 'no' END, d.confirmed::text,
+      SELECT d.id, \(Self.name), d.name, CASE WHEN \(KnownDevice.hasSession) THEN 'yes' ELSE 'no' END, d.confirmed::text,
       \(Self.time("d.seen_at")) FROM holdfast.devices d JOIN holdfast.accounts a ON a.id = d.account
       ORDER BY a.name, d.number
       """)

@@ -119,7 +119,7 @@ extension PostgresConsoleReader {
       """
       SELECT d.number::text, d.id, d.account, d.name, (d.token_hash IS NOT NULL)::int::text, d.confirmed::text,
         d.acknowledged_refusals::text, d.seen_at::text, d.session_at::text,
-        (NOT (\(PostgresDevices.takesSessions)))::int::text, d.acks_purged::int::text, d.app,
+        (NOT (\(KnownDevice.takesSessions)))::int::text, d.acks_purged::int::text, d.app,
         d.unseen_since_restore::int::text FROM holdfast.devices d WHERE \(rest)
       """)
   }

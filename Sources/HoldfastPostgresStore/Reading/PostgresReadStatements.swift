@@ -46,7 +46,7 @@ enum PostgresReadStatements {
     "SELECT name, password FROM holdfast.accounts WHERE id = $1 AND erasure = 0"
   static let listDevices = PostgresStatement(
     """
-    SELECT d.number, d.id, d.name, d.seen_at, \(PostgresDevices.hasSession), p.kind, p.token
+    SELECT d.number, d.id, d.name, d.seen_at, \(KnownDevice.hasSession), p.kind, p.token
     FROM holdfast.devices d LEFT JOIN holdfast.push_tokens p ON p.device = d.number
     WHERE d.account = $1 ORDER BY d.seen_at DESC, d.number DESC LIMIT $2
     """)

@@ -6,11 +6,6 @@ import HoldfastService
 final class PostgresDevices: DeviceTable {
   private unowned let store: PostgresStore
 
-  /// Whether a device `d` takes sessions. Those of JWTs and of service tokens take none.
-  static let takesSessions = "d.issued_after IS NULL AND d.scope IS NULL"
-  /// Whether a device `d` has a session.
-  static let hasSession = "d.token_hash IS NOT NULL AND \(takesSessions)"
-
   private static let findOwner: PostgresStatement =
     "SELECT id, account FROM holdfast.devices WHERE number = $1"
   private static let findAck: PostgresStatement =
@@ -48,10 +43,10 @@ final class PostgresDevices: DeviceTable {
   private static let findLeastRecent = PostgresStatement(
     """
     SELECT d.number, d.id FROM holdfast.devices d WHERE d.account = $1
-    ORDER BY NOT (\(hasSession)), d.seen_at DESC, d.number DESC LIMIT 1 OFFSET $2
+    ORDER BY NOT (\(KnownDevice.hasSession)), d.seen_at DESC, d.number DESC LIMIT 1 OFFSET $2
     """)
   private static let findWithSession = PostgresStatement(
-    "SELECT d.id FROM holdfast.devices d WHERE d.number = $1 AND \(hasSession)")
+    "SELECT d.id FROM holdfast.devices d WHERE d.number = $1 AND \(KnownDevice.hasSession)")
   private static let writeClient: PostgresStatement =
     "UPDATE holdfast.devices SET app = $2, app_schema = $3 WHERE number = $1"
   private static let rememberDevice: PostgresStatement =
@@ -64,7 +59,7 @@ final class PostgresDevices: DeviceTable {
   private static let findSession = PostgresStatement(
     """
     SELECT d.session, d.session_used, d.applied FROM holdfast.devices d
-    WHERE d.id = $1 AND d.account = $2 AND \(takesSessions) FOR NO KEY UPDATE
+    WHERE d.id = $1 AND d.account = $2 AND \(KnownDevice.takesSessions) FOR NO KEY UPDATE
     """)
   private static let changeSession: PostgresStatement = """
     UPDATE holdfast.devices SET token_hash = $1, ticket_hash = NULL, name = $2, seen_at = $3, session_at = $3, session = $4,

@@ -35,7 +35,7 @@ final class SQLiteAdministration: StoreAdministration {
   func devices() throws -> [[String]] {
     try rows(
       """
-      SELECT d.id, \(Self.name), d.name, iif(\(SQLiteDeviceTable.hasSession), 'yes', 'no'), d.confirmed,
+      SELECT d.id, \(Self.name), d.name, iif(\(KnownDevice.hasSession), 'yes', 'no'), d.confirmed,
       strftime('%Y-%m-%dT%H:%M:%SZ', d.seen_at / 1000, 'unixepoch')
       FROM holdfast_devices d JOIN holdfast_accounts a ON a.id = d.user ORDER BY a.name, d.number
       """)

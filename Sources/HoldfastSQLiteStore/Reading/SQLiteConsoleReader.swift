@@ -14,7 +14,7 @@ final class SQLiteConsoleReader: ConsoleReader {
   private static let users = "SELECT id, name, created_at, erasure FROM holdfast_accounts"
   private static let devices = """
     SELECT d.number, d.id, d.user, d.name, d.token_hash IS NOT NULL, d.confirmed, d.acknowledged_refusals, d.seen_at, d.session_at,
-      NOT (\(SQLiteDeviceTable.takesSessions)), d.acks_purged, d.app, d.unseen_since_restore FROM holdfast_devices d
+      NOT (\(KnownDevice.takesSessions)), d.acks_purged, d.app, d.unseen_since_restore FROM holdfast_devices d
     """
   private static let acks = "SELECT device, zone, epoch, seq, lost, purged FROM holdfast_acks"
   private static let zones = "SELECT zone, seq, purged, public, restored, records, bytes FROM holdfast_zones"

@@ -163,7 +163,7 @@ final class SQLiteReader: StoreReader {
   func devices(of user: String, limit: Int) throws -> [ListedDevice] {
     try connection.rows(
       """
-      SELECT d.number, d.id, d.name, d.seen_at, \(SQLiteDeviceTable.hasSession), p.kind, p.token
+      SELECT d.number, d.id, d.name, d.seen_at, \(KnownDevice.hasSession), p.kind, p.token
       FROM holdfast_devices d LEFT JOIN holdfast_push_tokens p ON p.device = d.number
       WHERE d.user = ? ORDER BY d.seen_at DESC, d.number DESC LIMIT ?
       """, [.text(user), .integer(Int64(limit))]

@@ -21,11 +21,6 @@ final class SQLiteDeviceTable: DeviceTable {
   private let findOwner: Statement
   private let connection: SQLiteConnection
 
-  /// Whether a device `d` takes sessions. Those of JWTs and of service tokens take none.
-  static let takesSessions = "d.issued_after IS NULL AND d.scope IS NULL"
-  /// Whether a device `d` has a session.
-  static let hasSession = "d.token_hash IS NOT NULL AND \(takesSessions)"
-
   init(on connection: SQLiteConnection) throws {
     self.connection = connection
     find = try connection.statement(
@@ -261,7 +256,7 @@ final class SQLiteDeviceTable: DeviceTable {
   func leastRecent(of user: String, whereAtLeast limit: Int) throws -> Int64? {
     try connection.value(
       """
-      SELECT d.number FROM holdfast_devices d WHERE d.user = ? AND \(Self.hasSession)
+      SELECT d.number FROM holdfast_devices d WHERE d.user = ? AND \(KnownDevice.hasSession)
       ORDER BY d.seen_at DESC, d.number DESC LIMIT 1 OFFSET ?
       """, [.text(user), .integer(Int64(max(1, limit) - 1))])?.integer
   }
@@ -296,7 +291,7 @@ final class SQLiteDeviceTable: DeviceTable {
     let row = try connection.row(
       """
       SELECT d.session, d.session_used, d.applied FROM holdfast_devices d
-      WHERE d.id = ? AND d.user = ? AND \(Self.takesSessions)
+      WHERE d.id = ? AND d.user = ? AND \(KnownDevice.takesSessions)
       """,
       [.text(device), .text(user)])
     guard let row, let number = row[0].integer else { return nil }

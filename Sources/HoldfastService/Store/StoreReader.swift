@@ -257,6 +257,11 @@ package struct KnownDevice: Sendable {
 }
 
 extension KnownDevice {
+  /// Whether a device `d` takes sessions, as an SQL condition. Those of JWTs and of service tokens take none.
+  package static let takesSessions = "d.issued_after IS NULL AND d.scope IS NULL"
+  /// Whether a device `d` has a session, as an SQL condition.
+  package static let hasSession = "d.token_hash IS NOT NULL AND \(takesSessions)"
+
   /// The milliseconds for which the token stays valid without another look-up; nil if it is invalid, as its session has expired. Tokens
   /// other than session tokens stay valid until they are revoked.
   package func sessionRest(_ limits: UserLimits, at now: Int64) -> Int64? {
