@@ -174,6 +174,9 @@ public final class TemporaryPostgres: Sendable {
     try connection.execute(sql)
   }
 
+  /// The roles that have the settings which a pooler's connections need.
+  private static let poolerRoles = Mutex<[String]>([])
+
   /// Whether `pooled` gives URLs.
   public static var isPooled: Bool { TemporaryPooler.shared != nil }
 
@@ -185,7 +188,12 @@ public final class TemporaryPostgres: Sendable {
       throw TemporaryPostgresError("\(url) is no URL")
     }
     (parts.host, parts.port) = (other.host, other.port)
-    try shared.psql(url, "ALTER ROLE CURRENT_USER SET row_security = off")
+    try poolerRoles.withLock { roles in
+      let role = parts.user ?? ""
+      if roles.contains(role) { return }
+      try shared.psql(url, "ALTER ROLE CURRENT_USER SET row_security = off")
+      roles.append(role)
+    }
     return parts.string
   }
 

@@ -59,7 +59,6 @@ package struct PostgresDatabase: ServerDatabase {
     let location = reporting
     self.location = location
     node = hexadecimal(random(8))
-    if service != nil { try PoolerSettings.require(through: location) }
     let opened = try PostgresOpening.open(
       location, schema: schema, removals: removals, service: service, random: random)
     (self.schema, layout) = (opened.schema, opened.layout)
