@@ -111,10 +111,10 @@ public struct PostgresLocation: Sendable {
     if purpose == .opens { (options.onStatement, options.slow) = (nil, nil) }
     let connection = try PostgresConnection(direct ?? url, options: options)
     // Overrides settings of the database or role. Names in the catalog are compared as text, checks contain single backslashes, and no row
-    // may be hidden silently.
+    // may be hidden silently. To compile a question about the catalog takes longer than to answer it.
     try connection.execute(
       """
-      SET quote_all_identifiers = off; SET standard_conforming_strings = on; SET row_security = off; \(Self.wholeNumbers);
+      SET quote_all_identifiers = off; SET standard_conforming_strings = on; SET row_security = off; SET jit = off; \(Self.wholeNumbers);
       \(Self.leaveOwnSchema)
       """)
     // A limit on statements is meant for requests. Opening reads the whole catalog, and may build indexes.
