@@ -91,6 +91,9 @@ package struct PostgresOpening {
         where error.isTransient && fill == nil
       {
         try connection.execute("ROLLBACK")
+        if service?.isEnding() == true {
+          throw ServerError(.unreachable, "A signal ended the start while it waited for locks.\(holders)")
+        }
         if attempt.isMultiple(of: 20) { service?.log("The start waits for locks.\(holders)") }
         try connection.execute("SELECT pg_sleep(\(Self.pause))")
       }

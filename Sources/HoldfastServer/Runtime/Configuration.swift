@@ -25,8 +25,6 @@ public struct Configuration: Sendable {
   public var writeQueueLimit: Int
   /// The maximum number of queued reads; with SQLite, of queued long reads. Default 4,096.
   public var readQueueLimit: Int
-  /// Whether SIGTERM and SIGINT end the process while the database is opened.
-  var isEndedBySignals = false
   /// The time after which a read in SQLite fails; default 10 seconds.
   public private(set) var readTimeLimit: Duration
   /// The maximum number of queued password checks; default 64.

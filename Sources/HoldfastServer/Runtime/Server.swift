@@ -52,15 +52,15 @@ public final class Server: Sendable {
         write(line)
       }, from: configuration.logLevel, slow: configuration.slowLimit, now: environment.now)
     self.log = log
-    let service = DatabaseService(
-      environment: environment, mustExist: configuration.mustExist,
-      slow: configuration.slowLimit.map { SlowStatements(over: $0) { log.slow($0) } }
-    ) { log.event("history", level: .warning, $0) }
-    // The opening may wait for the locks of others. It is a transaction, so its process may be ended at any moment.
-    (database, lock) = try deliveringSignals(configuration.isEndedBySignals ? Self.endSignals : []) {
-      try configuration.database.serve(
-        schema: configuration.schema, removals: configuration.removals, service)
-    }
+    (database, lock) = try configuration.database.serve(
+      schema: configuration.schema, removals: configuration.removals,
+      DatabaseService(
+        environment: environment, mustExist: configuration.mustExist,
+        slow: configuration.slowLimit.map { SlowStatements(over: $0) { log.slow($0) } },
+        isEnding: { isPending(Self.endSignals) }
+      ) {
+        log.event("history", level: .warning, $0)
+      })
     tls = configuration.tls
     let contents = try configuration.tls?.read()
     tlsContents = Locked(contents)
@@ -145,7 +145,6 @@ public final class Server: Sendable {
     blockStopSignals()
     defer { LogQueue.standardError.flush(within: .seconds(2)) }
     var configuration = configuration
-    configuration.isEndedBySignals = true
     // Some files are reserved for the database, so that many connections can't keep it from being opened.
     let connections = max(prepareProcess() - 128, 16)
     configuration.limits.maximumConnections = min(configuration.limits.maximumConnections, connections)

@@ -9,12 +9,11 @@ func blockSignals(_ signals: [Int32]) {
   pthread_sigmask(SIG_BLOCK, &set, nil)
 }
 
-/// Lets signals end the process while something runs, though they are blocked before and afterwards.
-func deliveringSignals<Result>(_ signals: [Int32], _ body: () throws -> Result) rethrows -> Result {
-  var set = set(of: signals)
-  pthread_sigmask(SIG_UNBLOCK, &set, nil)
-  defer { pthread_sigmask(SIG_BLOCK, &set, nil) }
-  return try body()
+/// Whether one of the signals, which must be blocked, has arrived and waits.
+func isPending(_ signals: [Int32]) -> Bool {
+  var pending = sigset_t()
+  sigpending(&pending)
+  return signals.contains { sigismember(&pending, $0) == 1 }
 }
 
 /// Waits for one of the signals, which must be blocked; nil on timeout.
