@@ -13,12 +13,13 @@ package struct PostgresIdentity {
     let system = try Self.mayCall(["pg_control_system()"], connection)
     let timeline = try Self.mayCall(
       ["pg_walfile_name(pg_lsn)", "pg_current_wal_insert_lsn()"], connection)
-    // A missing privilege fails even an expression that is not evaluated, so the statement contains only permitted functions.
+    // A missing privilege fails even an expression that is not evaluated, so the statement contains only permitted functions. A standby has
+    // no timeline of its own yet.
     let rows = try connection.queryOnce(
       PostgresStatement(
         """
         SELECT \(system ? "(SELECT system_identifier::text FROM pg_control_system())" : "''"),
-          \(timeline ? "left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)" : "''"),
+          \(timeline ? "CASE WHEN pg_is_in_recovery() THEN '' ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END" : "''"),
           (SELECT oid::text FROM pg_database WHERE datname = current_database())
         """))
     parts = [

@@ -122,13 +122,12 @@ package struct PostgresOpening {
       if fill != nil, !isNew {
         throw ServerError(.refused, "The database has a Holdfast in it. Make a new one, and restore into it.")
       }
-      if heals, !isNew, try PostgresIdentity(connection).difference(connection) != nil {
-        throw ServerError(.refused, PostgresEpoch.replaced)
-      }
+      let identity = try PostgresIdentity(connection)
+      // A change of the schema may feed records. Those are of the new epoch.
+      var notices = try isNew ? [] : takeUp(identity)
       let before = try isNew ? nil : PostgresStructure(in: connection)
       let schema: SyncSchema
       var old: SyncSchema?
-      var notices: [String] = []
       if isNew {
         guard let given else { throw Self.nothing }
         if service?.mustExist == true {
@@ -145,8 +144,6 @@ package struct PostgresOpening {
         let stored = try SyncSchema(json: Array(meta("schema").utf8))
         old = stored
         schema = given ?? stored
-        // A change of the schema may feed records. Those are of the new epoch.
-        if let service { notices += try takeUp(service) }
       }
       let replaced = try old.map { try StoredColumns($0).replaced(on: connection) } ?? []
       if !replaced.isEmpty, !heals {
@@ -168,7 +165,7 @@ package struct PostgresOpening {
       try StoredColumns(schema).keep(on: connection)
       if service != nil {
         if isNew { notices.append("The database is new: there was no Holdfast in it.") }
-        try PostgresIdentity(connection).store(connection)
+        try identity.store(connection)
         notices += work.repaired
         notices += try structure.missing(on: connection).map(\.description)
         let actions = try ReferentialActions(schema, layout, on: connection)
@@ -195,12 +192,12 @@ package struct PostgresOpening {
     }
   }
 
-  /// Begins a new epoch if the database is not the one that was served last.
+  /// Begins a new epoch if the database is not the one that was served last. Without a service, a repair is refused then.
   ///
   /// - Returns: the messages for the operator.
-  private func takeUp(_ service: DatabaseService) throws -> [String] {
-    let identity = try PostgresIdentity(connection)
-    guard let difference = try identity.difference(connection) else { return [] }
+  private func takeUp(_ identity: PostgresIdentity) throws -> [String] {
+    guard service != nil || heals, let difference = try identity.difference(connection) else { return [] }
+    guard let service else { throw ServerError(.refused, PostgresEpoch.replaced) }
     if try PostgresIdentity.isBeingRestored(connection) {
       throw ServerError(.unreachable, PostgresIdentity.beingRestored)
     }

@@ -101,7 +101,7 @@ import Testing
     #expect(anna.has("items", item))
   }
 
-  @Test("a standby is backed up among the backups of its primary")
+  @Test("a standby is backed up among the backups of its primary, and read by the doctor")
   func backups() throws {
     let primary = try TemporaryPostgres()
     let url = try primary.makeDatabase()
@@ -120,6 +120,8 @@ import Testing
     let first = try BackupFolder(path).add(Backup(server.location), keeping: 1)
     let second = try BackupFolder(path).add(Backup(.postgres(PostgresLocation(other))), keeping: 1)
     #expect(second.removed == [first.path] && second.others == 0)
+    let administration = try Administration(.postgres(PostgresLocation(other)))
+    #expect(try administration.doctor() + administration.doubts() == [])
   }
 
   @Test("a server whose database is a standby answers 503, and serves nothing of it")
