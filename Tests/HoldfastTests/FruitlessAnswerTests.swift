@@ -74,6 +74,17 @@ struct FruitlessAnswerTests {
     #expect(machine.handle(.pushed).last == .send(changeSetLimit: SyncMachine.changeSetLimit))
   }
 
+  @Test("a page that follows brings much, however small; one that brings no change does not (I7, I12)")
+  func small() async throws {
+    let fixture = try await staged()
+    let item = IDs.listChange.replacing("\"seq\":1", with: "\"seq\":2")
+    let page = IDs.part(item, from: "0000000a.2", to: "0000000a.3", more: true)
+    #expect(try await fixture.answer(page).progress == .much)
+    #expect(try await fixture.answer(page).progress == .little)
+    let empty = IDs.part("", from: "0000000a.3", to: "0000000a.3", more: true)
+    #expect(try await fixture.answer(empty).progress == .little)
+  }
+
   @Test("a zone whose pages the server knows nothing of begins again (I4, I12)")
   func forgotten() async throws {
     let fixture = try await staged()

@@ -188,7 +188,7 @@ struct AnswerApplying {
     let isSettled =
       answer.confirmed > state.confirmed && !isUnknown || (answer.recovered?.count ?? 0) > 0
       || request.claims.count >= Self.manyClaims
-    if isSettled || body.count >= Self.muchContent { return .much }
+    if isSettled || applied.hasAdvanced || body.count >= Self.muchContent { return .much }
     return answer.parts.isEmpty && answer.lost.isEmpty && applied.quarantined == 0 ? .none : .little
   }
 

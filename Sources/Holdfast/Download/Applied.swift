@@ -2,9 +2,9 @@
 package enum AnswerProgress: Equatable, Sendable {
   /// Nothing.
   case none
-  /// Changes, few of them.
+  /// Changes, few of them, of zones that begin, or removals.
   case little
-  /// An operation was confirmed, records or claims were settled, or much came.
+  /// A part that goes on with its zone, a confirmed operation, records or claims that are settled, or many changes.
   case much
 }
 
@@ -14,6 +14,8 @@ struct Applied: Sendable {
   var hasMore = false
   /// How many changes came down in this answer.
   var changes = 0
+  /// Whether a part went on with its zone. One that begins its zone may do so again and again.
+  var hasAdvanced = false
   /// At most so many are still to come.
   var remaining = 0
   /// A large zone that the device has nothing of, whose snapshot is to be downloaded; it counts in `remaining`.

@@ -69,6 +69,7 @@ struct ZoneDownload {
     }
     applied.remaining += Int(part.remaining)
     applied.changes += Int(part.count)
+    if !part.from.isEmpty, part.to != part.from { applied.hasAdvanced = true }
     applied.hasMore = applied.hasMore || part.hasMore
     if !part.hasMore {
       try applyWhole(part, body: body, known: known, &session)

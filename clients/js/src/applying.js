@@ -21,8 +21,8 @@ export class Diverged extends Error {}
  *
  * @param request the prepared request that it answers.
  * @param now milliseconds since 1970.
- * @returns `{hasMore, quarantined, changes, remaining, wait, hasSettled, hasNews}`: `hasSettled` where a change set or a recovered record is done with,
- *   `hasNews` where the answer brought anything at all.
+ * @returns `{hasMore, quarantined, changes, remaining, wait, hasSettled, hasAdvanced, hasNews}`: `hasSettled` where a change set or a recovered record is done with,
+ *   `hasAdvanced` where a part goes on with its zone, `hasNews` where the answer brought anything at all.
  * @throws Outdated, Diverged; then nothing of the answer is to be kept.
  */
 export function applyAnswer(draft, schema, answer, request, now) {
@@ -37,7 +37,7 @@ class Applying {
     this.quarantine = new Quarantine(draft, schema);
     this.recovery = new Recovery(draft, schema);
     this.unapplied = new Unapplied(draft, schema);
-    this.applied = { hasMore: false, quarantined: 0, changes: 0, remaining: 0, wait: null, hasSettled: false, hasNews: false };
+    this.applied = { hasMore: false, quarantined: 0, changes: 0, remaining: 0, wait: null, hasSettled: false, hasAdvanced: false, hasNews: false };
     /** Tombstones, which are applied when all records have come: a record may have moved to another zone of this answer. */
     this.deleted = [];
     /** By table and id, the latest rev of the tombstones that the server told. */
@@ -130,7 +130,11 @@ class Applying {
       applied.hasMore = true;
       return;
     }
-    applied.hasNews ||= part.to !== part.from;
+    if (part.to !== part.from) {
+      applied.hasNews = true;
+      // One that begins its zone may do so again and again.
+      applied.hasAdvanced ||= part.from !== "";
+    }
     applied.changes += part.count;
     applied.remaining += part.remaining;
     if (part.more) {

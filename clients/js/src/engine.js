@@ -339,7 +339,8 @@ export class SyncEngine {
     try {
       const applied = await this.store.transact((draft) => applyAnswer(draft, this.store.schema, answer, request, now));
       if (applied.isOtherSchema) applied.hasMore = await this.resendUnknown() || applied.hasMore;
-      const isSubstantial = applied.hasSettled || request.claims.length >= substance.claims || utf8Length(body) >= substance.bytes;
+      const isSubstantial = applied.hasSettled || applied.hasAdvanced
+        || request.claims.length >= substance.claims || utf8Length(body) >= substance.bytes;
       return { type: "answered", hasMore: applied.hasMore, wait: applied.wait, items: request.items, isSubstantial, hasNews: applied.hasNews };
     } catch (error) {
       if (error instanceof Outdated) return { type: "answered", hasMore: true, items: 0 };

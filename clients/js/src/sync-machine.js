@@ -76,7 +76,7 @@ class FaultSearch {
  * | --- | --- |
  * | signedIn, signedOut, launched, edited, syncNow, reachable, timer, identified, pushed, unattended | |
  * | attended | hasMissed |
- * | answered | hasMore, wait, items; isSubstantial, whether it settled something or was large; hasNews, whether it brought anything at all |
+ * | answered | hasMore, wait, items; isSubstantial, whether it settled something, went on with a zone or was large; hasNews, whether it brought anything at all |
  * | failed | failure: `{kind: "later", reason, retryAfter}`, `{kind: "expired"}`, `{kind: "diverged"}`, `{kind: "unacceptable", items, isTooLarge, reason}` |
  *
  * Actions: `send` (limit), `quarantineOldest`, `identify`, `schedule` (after), `stopTimer`, `finish` (failure or null).

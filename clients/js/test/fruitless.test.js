@@ -68,6 +68,27 @@ test("a schema that goes back and forth has refused edits resent until the sync 
   assert.deepEqual(phone.store.quarantined().map(({ problem }) => problem.code), ["unknown-column"]);
 });
 
+test("a download in more small parts than answers that bring nothing are followed is one sync (I7)", async (t) => {
+  const { phone, laptop, list } = await open(t);
+  const tokens = [ackOf(phone, list)];
+  for (let count = 0; count < 25; count += 1) {
+    await laptop.write((db) => db.update("items", laptop.item("Milk").id, { done: count % 2 === 0 }));
+    await laptop.sync();
+    tokens.push(ackOf(laptop, list));
+  }
+  // Each answer has the part up to the next token alone.
+  const falsified = falsify(phone, (form, count) => {
+    const next = tokens[count + 1];
+    if (form.zones.length === 1 && next !== undefined && next !== form.zones[0].to) {
+      form.zones = [part(list, tokens[count], next, true)];
+    }
+  });
+  await phone.sync();
+  falsified.stop();
+  assert.ok(falsified.count >= 25, `${falsified.count} requests`);
+  await expectAgreement(laptop, phone);
+});
+
 test("a zone of which the server has no more than the parts that wait comes again (I4, I7)", async (t) => {
   const { phone, laptop, list } = await open(t);
   const ack = ackOf(phone, list);
