@@ -57,8 +57,8 @@ unfinished() {
     <(sed -nE "s/^$test( with [0-9]+ test cases?)? (passed|failed) after .*/\1/p" "$1" | sort)
 }
 
-# Says lines of a run's output, such as say what failed, at the end again.
-say_again() { grep -E "$2" "$1" | cut -c 1-400 >>"$folder/results" || true; }
+# Says lines of a run's output, such as say what failed, at the end again, each with the rest of an error of several lines.
+say_again() { grep -E -A 4 "$2" "$1" | cut -c 1-400 >>"$folder/results" || true; }
 
 # Runs the tests of a module. Each module has a process of its own: all tests in one process did not always come to an end on two
 # processors.

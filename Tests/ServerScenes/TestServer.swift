@@ -19,6 +19,8 @@ package final class TestWorld: Sendable {
 
   /// The size of an answer from which on no further change is begun, of servers opened from now on.
   package let answerSize = Mutex<Int>(4 << 20)
+  /// The most records of a result, on servers opened from now on; nil for the usual limit.
+  package let resultLimit = Mutex<Int?>(nil)
   /// What one user may have, on servers opened from now on.
   package let limits = Mutex<UserLimits>(generous)
   /// How much a zone may hold, on servers opened from now on.
@@ -78,6 +80,7 @@ package final class TestWorld: Sendable {
       return self.passed
     }
     environment.answerSize = answerSize.withLock { $0 }
+    environment.resultLimit = resultLimit.withLock { $0 } ?? environment.resultLimit
     environment.limits = limits.withLock { $0 }
     environment.zoneLimits = zoneLimits.withLock { $0 }
     environment.writeBudget.changeSets = changeSetBudget.withLock { $0 }

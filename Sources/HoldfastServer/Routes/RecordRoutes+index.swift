@@ -40,9 +40,10 @@ extension RecordRoutes {
       return .answer(delta)
     }
 
-    let ids = try store.ids(query, in: scope.zones.map(\.zone), limit: RecordQuery.resultLimit + 1)
-    if ids.count > RecordQuery.resultLimit {
-      throw Problem(.resultTooLarge, "There are more than \(RecordQuery.resultLimit).")
+    let limit = api.environment.resultLimit
+    let ids = try store.ids(query, in: scope.zones.map(\.zone), limit: limit + 1)
+    if ids.count > limit {
+      throw Problem(.resultTooLarge, "There are more than \(limit).")
     }
     var writer = JSONWriter()
     writer.beginObject()

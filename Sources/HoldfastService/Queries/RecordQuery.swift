@@ -9,7 +9,6 @@ package struct RecordQuery: Equatable {
   }
 
   static let pageLimit = 1000
-  package static let resultLimit = 250_000
   /// The maximum number of combinations of the values of all `in`: an index is searched for each.
   static let combinationLimit = 2000
 

@@ -10,6 +10,8 @@ public struct ServerEnvironment: Sendable {
   public var passwords: PasswordHashing
   /// The answer size in bytes from which no further change is begun.
   package var answerSize = 4 << 20
+  /// The maximum number of records of a result.
+  package var resultLimit = 250_000
   /// The limits per user.
   public var limits = UserLimits()
   /// The limits per zone.

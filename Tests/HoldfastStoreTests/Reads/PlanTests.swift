@@ -36,7 +36,7 @@ struct PlanTests {
     let schema = try IndexSchema.schema()
     let server = try TestServer(schema, engine: .sqlite)
     let statement = SQLiteQueryStatement(
-      try Self.query(text, schema), in: schema, limit: RecordQuery.resultLimit)
+      try Self.query(text, schema), in: schema, limit: 250_000)
     let plan = try server.connection.rows(
       "EXPLAIN QUERY PLAN " + statement.sql,
       Array(repeating: .null, count: statement.values.count + 1)
@@ -70,7 +70,7 @@ struct PlanTests {
       let query = try Self.query(text, schema)
       let statement = PostgresQueryStatement(
         query, schema.tables[query.table], opened.layout.relations[query.table], zones: Self.zones,
-        limit: RecordQuery.resultLimit)
+        limit: 250_000)
       let rows = try connection.queryOnce(
         PostgresStatement("EXPLAIN " + statement.statement.sql), statement.parameters)
       let plan = rows.indices.map { rows.text($0, 0) }.joined(separator: "\n")
