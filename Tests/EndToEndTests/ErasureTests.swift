@@ -1,6 +1,7 @@
 import Foundation
 import Holdfast
 import HoldfastServer
+import TemporaryPostgres
 import Testing
 
 /// Users who are erased, over real HTTP and by the command. Invariants I2, I7 and I10.
@@ -55,7 +56,7 @@ struct ErasureTests {
     await #expect(throws: StoreError.self) { try await laptop.engine.sync() }
     // The server begins at once; no pass is due for a minute.
     let administration = try Administration(scene.server.shared.location)
-    while try !administration.users().rows.contains(where: { $0[1] == "(erased)" }) {}
+    try await waitUntil { try administration.users().rows.contains { $0[1] == "(erased)" } }
     try await bob.engine.sync()
     let roles = try await bob.store.read {
       try $0.rows("SELECT name, role FROM members WHERE zone = ?", [.text(list)])

@@ -1,5 +1,6 @@
 import Foundation
 import Holdfast
+import TemporaryPostgres
 import Testing
 
 /// A device in this process: the real store and engine, over real HTTP.
@@ -155,6 +156,14 @@ extension Array {
 }
 
 extension Device {
+  /// Syncs until nothing waits any more, however often the server is away.
+  func sendAll() async throws {
+    try await waitUntil {
+      _ = try? await engine.sync()
+      return try await store.waitingOperations() == 0
+    }
+  }
+
   /// Writes items one by one, each confirmed before the next.
   func writeItems(_ count: Int) async throws -> Set<String> {
     let list = try await addList("Home")
@@ -162,7 +171,7 @@ extension Device {
     for number in 0..<count {
       let title = "\(list).\(number)"
       try await addItem(title, to: list)
-      while try await store.waitingOperations() > 0 { _ = try? await engine.sync() }
+      try await sendAll()
       titles.insert(title)
     }
     return titles

@@ -106,7 +106,7 @@ struct ErrorTests {
       let watcher = try PostgresConnection(url)
       let isRunning: PostgresStatement =
         "SELECT 1 FROM pg_stat_activity WHERE pid = $1 AND state = 'active' AND query LIKE '%sleep%'"
-      while try watcher.query(isRunning, PostgresParameters(process)).isEmpty {}
+      try blockUntil { try !watcher.query(isRunning, PostgresParameters(process)).isEmpty }
       return canceller.cancel()
     }
     #expect(code { try connection.run("SELECT pg_sleep(600)") } == .queryCanceled)
@@ -141,7 +141,7 @@ struct ErrorTests {
     let watcher = try PostgresConnection(fixture.url)
     let isThere: PostgresStatement = "SELECT 1 FROM pg_stat_activity WHERE pid = $1"
     let process = connection.serverProcess
-    while try !watcher.query(isThere, PostgresParameters(process)).isEmpty {}
+    try blockUntil { try watcher.query(isThere, PostgresParameters(process)).isEmpty }
     let error = #expect(throws: PostgresError.self) { try connection.run("SELECT 1") }
     #expect(error?.code.rawValue == "25P03" && error?.isConnectionLost == true)
   }

@@ -1,4 +1,5 @@
 import HoldfastPostgres
+import TemporaryPostgres
 import Testing
 
 @Suite("Pipelines")
@@ -37,7 +38,9 @@ struct PipelineTests {
     }) {
       do {
         // The first has been answered when the second waits.
-        while try other.query("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted").isEmpty {}
+        try blockUntil {
+          try !other.query("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted").isEmpty
+        }
         try other.run(Self.insert, PostgresParameters(1, ""))
         try other.execute("SELECT pg_advisory_unlock(1)")
       } catch { failure = error }

@@ -5,6 +5,7 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastSystem
 import ServerScenes
+import TemporaryPostgres
 import Testing
 
 @testable import HoldfastServer
@@ -96,7 +97,7 @@ import Testing
       return (try await URLSession.shared.data(for: request).1 as? HTTPURLResponse)?.statusCode
     }
     async let waiting = status(greedy)
-    while dispatcher.reading.waitingCount == 0, !Task.isCancelled { await Task.yield() }
+    await waitUntil { dispatcher.reading.waitingCount > 0 || Task.isCancelled }
     #expect(try await status(other) == 401)
     #expect(dispatcher.reading.waitingCount == 1)
     release.open()

@@ -1,6 +1,7 @@
 import Foundation
 import Holdfast
 import HoldfastCore
+import TemporaryPostgres
 import Testing
 
 /// Every request of a to-do list's clients may be repeated at any time.
@@ -169,7 +170,7 @@ struct OfflineReplayTests {
       let record = try rest.send("GET", "/v1/tables/lists/\(list)")
       return record.status == 200 && record.json["created_by_request_id"] == .string(queue[0].id)
     }
-    while try !reconciled() {}
+    try blockUntil(reconciled)
     for turn in 0..<3 {
       for (number, request) in queue.enumerated() {
         let answer = try rest.send("POST", request.path, request.body, id: request.id)

@@ -39,10 +39,10 @@ struct DatabaseLossNodeTests {
         try server.start()
       }
       for node in 0..<2 {
-        while await cluster.get("readyz", from: node)?.status != 200 { await Task.yield() }
+        await waitUntil { await cluster.get("readyz", from: node)?.status == 200 }
       }
       // A node that has connections of before may find them broken one by one.
-      while try await phone.store.waitingOperations() > 0 { _ = try? await phone.engine.sync() }
+      try await phone.sendAll()
       expected.formUnion(["before \(number)", "while \(number)"])
     }
     let tablet = try await cluster.signIn("ann", on: "tablet", through: cluster.way(to: 1))
@@ -76,7 +76,7 @@ struct DatabaseLossNodeTests {
       #expect((answer.retryAfter ?? 0) > 0)
     }
     try server.psql(server.url, "ALTER DATABASE \(name) ALLOW_CONNECTIONS true CONNECTION LIMIT -1")
-    while try await phone.store.waitingOperations() > 0 { _ = try? await phone.engine.sync() }
+    try await phone.sendAll()
     try cluster.shared.reader().expectSound()
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Holdfast
 import HoldfastPostgres
+import TemporaryPostgres
 import Testing
 
 @Suite("Streams of events on several nodes")
@@ -42,7 +43,10 @@ struct EventNodeTests {
     for log in logs {
       var text = ""
       // The log is written behind the answers.
-      while !text.contains("ticket-invalid") { text = try String(contentsOf: log, encoding: .utf8) }
+      try await waitUntil {
+        text = try String(contentsOf: log, encoding: .utf8)
+        return text.contains("ticket-invalid")
+      }
       #expect(text.contains("/v1/events") && !text.contains(ticket))
     }
   }

@@ -1,6 +1,7 @@
 import Foundation
 import Holdfast
 import HoldfastPostgres
+import TemporaryPostgres
 import Testing
 
 @Suite("Nodes beside somebody who locks")
@@ -34,12 +35,14 @@ struct LockNodeTests {
     /// Returns when a server waits for a lock in this database.
     func waitUntilSomebodyWaits() async throws {
       let observer = try cluster.shared.connection()
-      while try observer.query(
-        """
-        SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
-        AND application_name = 'holdfast waits'
-        """
-      ).isEmpty { await Task.yield() }
+      try await waitUntil {
+        try !observer.query(
+          """
+          SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+          AND application_name = 'holdfast waits'
+          """
+        ).isEmpty
+      }
     }
   }
 
@@ -121,7 +124,7 @@ struct LockNodeTests {
       of: #""title":"#, with: #""added": {"type": "text", "required": false}, "title":"#)
     let schema = try SyncSchema(json: Array(text.utf8))
     let server = try ServerProcess(folder: folder, schema: schema, shared, isAwaited: false)
-    while !server.logged.contains("(a report)") { sched_yield() }
+    blockUntil { server.logged.contains("(a report)") }
     _ = server.stop()
     try holder.execute("ROLLBACK")
     let rows = try holder.query(

@@ -1,6 +1,7 @@
 import Foundation
 import Holdfast
 import HoldfastServer
+import TemporaryPostgres
 import Testing
 
 /// The files in `deploy/`, in the real programs, before real nodes.
@@ -95,7 +96,7 @@ import Testing
         try await phone.engine.sync()
       }
       try node.start()
-      while try proxy.ask("/readyz").status != 200 {}
+      try await waitUntil { try proxy.ask("/readyz").status == 200 }
       // It was the node's, or it was not.
       try await tablet.engine.sync()
       stream = try StreamClient(proxy.address, as: tablet)

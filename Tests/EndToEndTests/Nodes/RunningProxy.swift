@@ -1,4 +1,5 @@
 import Foundation
+import TemporaryPostgres
 import Testing
 
 /// A proxy of `deploy/`, started as it stands, with only the addresses changed as its head says.
@@ -43,8 +44,9 @@ final class RunningProxy {
     process.standardOutput = log
     process.standardError = log
     try process.run()
-    while try Self.curl(["--output", "/dev/null", "http://127.0.0.1:\(port)/readyz"]).status != 200 {
+    try blockUntil {
       try #require(process.isRunning, "\((try? String(contentsOf: output, encoding: .utf8)) ?? "")")
+      return try Self.curl(["--output", "/dev/null", "http://127.0.0.1:\(port)/readyz"]).status == 200
     }
   }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Holdfast
+import TemporaryPostgres
 import Testing
 
 /// Jot full-screen, in a real terminal, with a real server.
@@ -303,7 +304,7 @@ struct TerminalAppTests {
     try await terminal?.wait(for: "Milk")
     #expect(FileManager.default.fileExists(atPath: log))
     terminal = nil
-    while FileManager.default.fileExists(atPath: log) { await Task.yield() }
+    await waitUntil { !FileManager.default.fileExists(atPath: log) }
     #expect(try home.jot("items", "Home").contains("Milk"))
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import TemporaryPostgres
 import Testing
 
 /// A terminal of its own, which tmux draws, with a program in it.
@@ -15,8 +16,9 @@ final class TmuxTerminal {
     // A server in the background would hold what Foundation waits for after each command.
     server = Self.tmux(socket, ["-D"])
     try server.run()
-    while try !run(["list-sessions"]).isServed {
+    try blockUntil {
       try #require(server.isRunning, "tmux has ended with status \(server.terminationStatus)")
+      return try run(["list-sessions"]).isServed
     }
     // The pane stays when its program has ended.
     try ask(
@@ -93,14 +95,14 @@ final class TmuxTerminal {
   ///
   /// - Throws: when the program has ended, and the screen will never be so.
   func wait(until isSo: ([String]) -> Bool, _ location: SourceLocation = #_sourceLocation) async throws {
-    while true {
+    try await waitUntil {
       // Both of one moment, by one process.
       let answer = try ask(["display-message", "-p", "#{pane_dead}", ";", "capture-pane", "-p"]).split(
         separator: "\n", omittingEmptySubsequences: false)
       let lines = answer.dropFirst().map(String.init)
-      if isSo(lines) { return }
+      if isSo(lines) { return true }
       try #require(answer.first != "1", "\(lines.joined(separator: "\n"))", sourceLocation: location)
-      await Task.yield()
+      return false
     }
   }
 
@@ -114,7 +116,7 @@ final class TmuxTerminal {
 
   /// Waits for the end of the program.
   func waitForEnd() async throws {
-    while try value("pane_dead") != "1" { await Task.yield() }
+    try await waitUntil { try value("pane_dead") == "1" }
   }
 
   /// The process that the program of the pane has started.

@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastHTTP
 import ServerScenes
+import TemporaryPostgres
 import Testing
 
 @testable import HoldfastServer
@@ -220,7 +221,7 @@ import Testing
     #expect(doctor.json["state"] == "never")
     #expect(try scene.post("doctor", "", as: ConsoleScene.token).status == 202)
     #expect(try scene.post("doctor", "").status == 202)
-    while doctor.json["state"] == "running" { await Task.yield() }
+    await waitUntil { doctor.json["state"] != "running" }
     #expect(doctor.json["state"] == "done" && doctor.json["count"] == 0, "\(doctor.json)")
   }
 }

@@ -62,7 +62,7 @@ import Testing
   private func waitUntil(_ standby: PostgresConnection, hasAllOf primary: String) throws {
     let end = try PostgresConnection(primary).query("SELECT pg_current_wal_lsn()::text").text(0, 0)
     let hasAll: PostgresStatement = "SELECT (pg_last_wal_replay_lsn() >= $1::pg_lsn)::text"
-    while try standby.query(hasAll, PostgresParameters(end)).text(0, 0) != "true" {}
+    try blockUntil { try standby.query(hasAll, PostgresParameters(end)).text(0, 0) == "true" }
   }
 
   @Test("a standby that has not heard all, promoted under running servers, begins one new epoch")
@@ -84,7 +84,7 @@ import Testing
     try waitUntil(other, hasAllOf: either)
     try other.execute("ALTER SYSTEM SET primary_conninfo = ''")
     try other.execute("SELECT pg_reload_conf()")
-    while try !other.query("SELECT 1 FROM pg_stat_wal_receiver").isEmpty {}
+    try blockUntil { try other.query("SELECT 1 FROM pg_stat_wal_receiver").isEmpty }
     other.close()
     let item = try anna.makeItem(list)
     try anna.pull()
@@ -146,7 +146,7 @@ import Testing
       .text(0, 0)
     try standby.promote()
     // After a connection that failed no other is tried for a moment.
-    while try server.send("GET", "/v1/tables/lists/\(list)", token: anna.token).status == 503 {}
+    try blockUntil { try server.send("GET", "/v1/tables/lists/\(list)", token: anna.token).status != 503 }
     #expect(try server.send("GET", "/v1/tables/lists/\(list)", token: anna.token).status == 200)
     #expect(try epoch(either) != before)
   }

@@ -117,7 +117,7 @@ private struct Statement {
 
   /// Returns when the statement waits for somebody's lock.
   func waitUntilBlocked(_ observer: SQLWriter) throws {
-    while try observer.texts("SELECT cardinality(pg_blocking_pids(\(process)))::text") == ["0"] {}
+    try blockUntil { try observer.texts("SELECT cardinality(pg_blocking_pids(\(process)))::text") != ["0"] }
   }
 
   func wait() throws { try background.wait() }

@@ -46,7 +46,7 @@ import Testing
       SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database()
         AND application_name = 'holdfast waits' AND cardinality(pg_blocking_pids(pid)) > 0
       """
-    while try observer.texts(blocked) == ["0"] { continue }
+    try blockUntil { try observer.texts(blocked) != ["0"] }
     try writer.run("COMMIT")
     return try request.wait().value
   }

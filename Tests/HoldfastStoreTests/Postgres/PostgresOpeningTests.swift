@@ -81,7 +81,7 @@ import Testing
     let waits = """
       SELECT count(*)::text FROM pg_locks WHERE NOT granted AND relation = 'items'::regclass
       """
-    while try writer.texts(waits) == ["0"] { continue }
+    try blockUntil { try writer.texts(waits) != ["0"] }
     // Without an end to the wait before it this would fail.
     try writer.run(
       "SET lock_timeout = '60s'; INSERT INTO lists (id, title) VALUES ('L1', 'x'); INSERT INTO items (id, list_id) VALUES ('i1', 'L1')"

@@ -46,12 +46,12 @@ import Testing
       _ = try ann.sync([.create("items", ann.newID(), ["list_id": .string(list), "title": "Tea"])])
       #expect(try epoch() != before)
     } else {
-      while try rest.get("/v1/tables/lists").status == 503 {}
+      try blockUntil { try rest.get("/v1/tables/lists").status != 503 }
       #expect(try epoch() != before)
     }
     let after = try epoch()
     try ann.pull()
-    while try rest.get("/v1/zones").status == 503 {}
+    try blockUntil { try rest.get("/v1/zones").status != 503 }
     #expect(try epoch() == after)
     #expect(try fork() == "known")
   }
