@@ -18,6 +18,40 @@ struct ImportSessionTests {
     return ProgramRun(of: process, output, errors)
   }
 
+  private func listTitles(_ device: Device) async throws -> [String] {
+    try await device.store.read { try $0.fetch(String.self, "SELECT title FROM lists ORDER BY title") }
+  }
+
+  @Test("into the file of another user is refused, and nothing of it is there (I10)")
+  func otherUser() async throws {
+    let scene = try Scene()
+    let ann = try await scene.signUp("ann", on: "phone")
+    let bob = try await scene.signUp("bob", on: "tablet")
+    let source = scene.folder.appendingPathComponent("old.db").path
+    try SQLiteConnection(path: source).execute(
+      "CREATE TABLE lists (id INTEGER PRIMARY KEY, title); INSERT INTO lists VALUES (1, 'one')")
+    let words = { (source: String, into: String, user: String) in
+      [
+        "import", "sqlite", source, "--schema", scene.folder.appendingPathComponent("holdfast.json").path,
+        "--into", scene.folder.appendingPathComponent(into).path, "--namespace", user, "--server",
+        scene.server.address.absoluteString, "--user", user,
+      ]
+    }
+    #expect(try run(words(source, "into.db", "ann"), line: "correct-horse\n").status == 0)
+    let other = try run(words(source, "into.db", "bob"), line: "correct-horse\n")
+    #expect(other.status == 1 && other.errors.contains("belongs to ann"), "\(other.errors)")
+    for (device, titles) in [(ann, ["one"]), (bob, [])] {
+      try await device.engine.sync()
+      #expect(try await listTitles(device) == titles)
+    }
+    // What is no database makes none.
+    for path in [source + ".not-there", scene.folder.appendingPathComponent("holdfast.json").path] {
+      let none = try run(words(path, "none.db", "ann"), line: "")
+      #expect(none.status == 1 && none.errors.contains(path), "\(none.errors)")
+    }
+    #expect(!FileManager.default.fileExists(atPath: scene.folder.appendingPathComponent("none.db").path))
+  }
+
   @Test("that is repeated after the session has ended signs in again, and sends what waits (I3)")
   func endedSession() async throws {
     let scene = try Scene()
@@ -45,9 +79,6 @@ struct ImportSessionTests {
     #expect(again.status == 0, "\(again.errors)")
     try await phone.engine.signIn(name: "ann", password: "another-horse", device: "phone")
     try await phone.engine.sync()
-    let titles = try await phone.store.read {
-      try $0.fetch(String.self, "SELECT title FROM lists ORDER BY title")
-    }
-    #expect(titles == ["one", "two"])
+    #expect(try await listTitles(phone) == ["one", "two"])
   }
 }

@@ -37,7 +37,7 @@ import Testing
 
   @Test("IPv6 works like IPv4")
   func version6() throws {
-    let server = try HTTPServer(address: "::1") { request, responder in
+    let server = try HTTPServer(on: HTTPListener(address: "::1")) { request, responder in
       responder.respond(.text(request.remoteAddress))
     }
     let client = try RawClient(port: server.port, address: "::1")

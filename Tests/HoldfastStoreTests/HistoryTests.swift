@@ -239,7 +239,32 @@ struct SQLiteHistoryTests {
     try refused(server.location, false)
     let empty = server.path + "-unmounted"
     try refused(.directory(empty), true)
+    // A check says the same, and so does a tool of the lost one.
+    for (location, mustExist) in [(server.location, false), (.directory(empty), true)] {
+      var configuration = Configuration(schema: try TestServer.schema(), database: location)
+      configuration.mustExist = mustExist
+      let error = #expect(throws: ServerError.self) { try Server.check(configuration) }
+      #expect(error?.code == .databaseMissing)
+    }
+    let error = #expect(throws: ServerError.self) { try server.location.storedSchema() }
+    #expect(error?.code == .databaseMissing)
     #expect(!FileManager.default.fileExists(atPath: empty))
+  }
+
+  @Test("a server that can't listen has not touched its database")
+  func unheard() throws {
+    let path = server.path + "-unheard"
+    let other = try HTTPListener()
+    let taken = try HTTPServer(on: other) { _, responder in responder.respond(.plain(status: 204)) }
+    defer { taken.stop(grace: .zero) }
+    // Of an address that is none, one of another machine (RFC 5737), and a port that is taken.
+    for (address, port) in [("localhost", 0), ("192.0.2.1", 0), ("127.0.0.1", taken.port)] {
+      let configuration = Configuration(
+        schema: try TestServer.schema(), database: .directory(path), address: address, port: port)
+      #expect(throws: HTTPServerError.self) { try Server(configuration) }
+      #expect(!FileManager.default.fileExists(atPath: path))
+      if port == 0 { #expect(throws: HTTPServerError.self) { try Server.check(configuration) } }
+    }
   }
 
   @Test("a database that is made is said so")

@@ -29,7 +29,9 @@ enum AdoptCommand {
     switch (options["apply"], options.has("remove")) {
     case (_?, true): throw UsageError("--apply and --remove exclude each other.")
     case (let path?, false):
-      try adoption.apply(try readSchema(path))
+      let notes = try adoption.apply(try readSchema(path))
+      for note in notes { writeError(note) }
+      Output.shared.set("notes", notes)
       print("Holdfast is installed. Next: holdfast serve --database URL")
     case (nil, true):
       let made = try adoption.remove()

@@ -39,7 +39,7 @@ enum SchemaCommand: Subcommand {
     if options.arguments.first == "diff" { return try SchemaDiff.run(options) }
     if options.arguments.first == "prune" { return try SchemaDiff.prune(options) }
     guard options.arguments.count == 1, let path = options.arguments.first else {
-      throw UsageError("Name a schema file.")
+      throw UsageError("Name one schema file.")
     }
     let schema = try readSchema(path)
     if ["swift", "typescript", "print"].filter(options.has).count > 1 {

@@ -40,9 +40,11 @@ enum ImportCommand: Subcommand {
     guard let schemaPath = options["schema"], let path = options["into"] else {
       throw UsageError("--schema and --into are needed.")
     }
-    let store = try Store(path: path, schema: try readSchema(schemaPath))
     let account = try Account(options)
     let (kind, source) = (options.arguments[0], options.arguments[1])
+    if kind == "sqlite" { try checkFile(source) }
+    let store = try Store(path: path, schema: try readSchema(schemaPath))
+    if let account { try check(store, path, isOf: account) }
     let report: ImportReport
     switch kind {
     case "sqlite":
@@ -60,6 +62,22 @@ enum ImportCommand: Subcommand {
     let isAccepted = try account.map { try send(store, as: $0) } ?? true
     try blocking { await store.close() }
     return isComplete && isAccepted ? 0 : 1
+  }
+
+  /// Checks that a file looks like a database, before another one is made.
+  private static func checkFile(_ path: String) throws(Failure) {
+    let head = try? FileHandle(forReadingFrom: URL(fileURLWithPath: path)).read(upToCount: 16)
+    guard let head else { throw Failure("\(path) can't be read. Name the SQLite file of the app.".shown) }
+    guard head == Data("SQLite format 3\0".utf8) else { throw Failure("\(path) is no SQLite database.".shown) }
+  }
+
+  /// Checks that a device's database is not another user's, to whom all that is written into it goes.
+  private static func check(_ store: Store, _ path: String, isOf account: Account) throws {
+    guard let known = try blocking({ try await store.account() }), !known.name.isEmpty,
+      known.name != account.name
+    else { return }
+    throw Failure(
+      "\(path) belongs to \(known.name), and not to \(account.name). Name another file with --into.".shown)
   }
 
   private static func importCouch(_ source: String, into store: Store, _ options: Options) throws

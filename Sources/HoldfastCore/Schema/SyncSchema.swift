@@ -37,7 +37,8 @@ public struct SyncSchema: Sendable, Hashable {
     let own = SchemaCheck.withDefaults(own)
     let tables = own + [.members, .conflicts]
     var faults = SchemaCheck(name: name, tables: own).faults()
-    if version < 0 || oldestVersion < 0 || oldestVersion > version {
+    if version < 0 { faults.append(.init("version", "Give a version from 0 on.")) }
+    if oldestVersion < 0 || oldestVersion > max(version, 0) {
       faults.append(
         .init(
           "oldest_version", "Give versions from 0 on; the oldest that is served is at most the file's own."))

@@ -17,7 +17,7 @@ public final class HTTPServer: Sendable {
   public var waitingCodings: Int { core.coder.waitingCount }
 
   let core: ServerCore
-  private let listener: Listener
+  private let listener: HTTPListener
   private let acceptThread: SystemThread
   private let loops: [EventLoop]
   private let loopThreads: [SystemThread]
@@ -28,8 +28,7 @@ public final class HTTPServer: Sendable {
   /// From then on, SIGPIPE is ignored in the whole process, so that a disconnected peer is an error.
   ///
   /// - Parameters:
-  ///   - address: the IP address to listen on, IPv4 or IPv6; no names. `::` accepts both kinds. Default 127.0.0.1.
-  ///   - port: the port. The default 0 selects a free one.
+  ///   - listener: where to listen, of this server alone; the default is a free port of 127.0.0.1.
   ///   - threads: the number of threads that read, handle and write, at least 1. Default: one per processor.
   ///   - limits: the limits of clients.
   ///   - certificate: the server's certificate. It enables TLS 1.2 and 1.3, and disables plain HTTP. Default: plain HTTP.
@@ -40,7 +39,7 @@ public final class HTTPServer: Sendable {
   ///   - handler: receives each complete request, with the obligation to answer it.
   /// - Throws: `HTTPServerError` if the address is invalid or in use, or the system has no threads or descriptors.
   public init(
-    address: String = "127.0.0.1", port: UInt16 = 0, threads: Int? = nil,
+    on listener: HTTPListener? = nil, threads: Int? = nil,
     limits: HTTPLimits = HTTPLimits(), certificate: TLSCertificate? = nil,
     failure: @escaping @Sendable (HTTPFailure) -> HTTPResponse = { HTTPResponse.plain(status: $0.status) },
     log: @escaping @Sendable (String) -> Void = { _ in },
@@ -53,14 +52,15 @@ public final class HTTPServer: Sendable {
       limits: limits, threads: count, certificate: certificate, handler: handler, admission: admission,
       failure: failure,
       log: log)
-    let listener = try Listener(address: address, port: port)
+    let listener = if let listener { listener } else { try HTTPListener() }
+    try listener.listen()
     let loops = (0..<count).compactMap { _ in EventLoop(core) }
     let loopThreads = loops.compactMap { loop in SystemThread { loop.run() } }
     let isCoding = core.coder.start()
     let acceptThread =
       loopThreads.count == count && isCoding ? SystemThread { listener.run(core, loops: loops) } : nil
     guard let acceptThread else {
-      listener.closeSockets()
+      listener.close()
       for loop in loops { loop.tell(.end) }
       for thread in loopThreads { thread.join() }
       core.coder.stop()
@@ -95,7 +95,7 @@ public final class HTTPServer: Sendable {
     guard !isStopped.exchange(true, ordering: .acquiringAndReleasing) else { return }
     listener.stop()
     acceptThread.join()
-    listener.closeSockets()
+    listener.close()
     // From here on the threads of connections see the stop: by the first connection that they close, the port is free.
     core.stop()
     for loop in loops { loop.tell(.stop) }

@@ -35,9 +35,19 @@ public struct Adoption {
   /// Installs the schema `holdfast`, its triggers, and the ledger of the existing records. In a database that has them, adds new parts and
   /// repairs missing ones. All of it is one transaction that locks the tables against writes.
   ///
+  /// - Returns: what keeps devices from making records, one line each, with what to do about it.
   /// - Throws: `ServerError`. The database is then unchanged.
-  public func apply(_ schema: SyncSchema) throws {
+  @discardableResult
+  public func apply(_ schema: SyncSchema) throws -> [String] {
     _ = try PostgresOpening.open(location, schema: schema, standing: .adopt, heals: true, random: random)
+    return try notes(on: schema)
+  }
+
+  /// What keeps devices from making records of the adopted tables of a schema, one line each, with what to do about it.
+  package func notes(on schema: SyncSchema) throws -> [String] {
+    let connection = try location.connectDirectly(.opens)
+    defer { connection.close() }
+    return try UnfilledColumns.notes(schema, on: connection)
   }
 
   /// Removes the schema `holdfast` with all data of Holdfast (accounts, devices, access) and the triggers. Adopted tables are then as they

@@ -69,6 +69,10 @@ package struct PostgresOpening {
 
   private static let nothing = ServerError(
     .schemaMissing, "The database has no Holdfast in it yet. Start the server once with --schema FILE.")
+  /// Where `--must-exist` was given.
+  package static let missing = ServerError(
+    .databaseMissing,
+    "The database has no Holdfast in it, and --must-exist forbids to make one. Is it the right database?")
 
   /// The schema in a database, whether or not its tables fit it.
   static func storedSchema(on connection: PostgresConnection) throws -> SyncSchema {
@@ -130,12 +134,7 @@ package struct PostgresOpening {
       var old: SyncSchema?
       if isNew {
         guard let given else { throw Self.nothing }
-        if service?.mustExist == true {
-          throw ServerError(
-            .databaseMissing,
-            "The database has no Holdfast in it, and --must-exist forbids to make one. Is it the right database?"
-          )
-        }
+        if service?.mustExist == true { throw Self.missing }
         schema = given
         try checkRights()
         try makeOwn()

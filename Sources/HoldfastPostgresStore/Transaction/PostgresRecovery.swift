@@ -20,16 +20,14 @@ final class PostgresRecovery: RecoveryTable {
     ON CONFLICT (zone) DO UPDATE SET seq = greatest(c.seq, excluded.seq)
     """
 
-  private static let findClaimants: PostgresStatement = """
-    SELECT c.account, c.role, c.proven, c.epochs_ago, c.seq, c.device, c.records, c.at, c.state, c.zone
-    FROM holdfast.zone_claims c WHERE c.zone = $1 ORDER BY c.account
+  private static let readClaims = """
+    SELECT c.account, c.role, c.proven, c.epochs_ago, c.seq, c.device, c.records, c.at, c.state, c.zone,
+      EXISTS (SELECT FROM holdfast.zones z WHERE z.zone = c.zone) FROM holdfast.zone_claims c
     """
+  private static let findClaimants = PostgresStatement("\(readClaims) WHERE c.zone = $1 ORDER BY c.account")
   private static let countUnproven: PostgresStatement =
     "SELECT count(*) FROM holdfast.zone_claims c WHERE c.account = $1 AND NOT c.proven"
-  static let findAllClaimants: PostgresStatement = """
-    SELECT c.account, c.role, c.proven, c.epochs_ago, c.seq, c.device, c.records, c.at, c.state, c.zone
-    FROM holdfast.zone_claims c ORDER BY c.zone, c.account
-    """
+  static let findAllClaimants = PostgresStatement("\(readClaims) ORDER BY c.zone, c.account")
   private static let putClaimant: PostgresStatement = """
     INSERT INTO holdfast.zone_claims (zone, account, role, proven, epochs_ago, seq, device, records, at, state)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
@@ -71,11 +69,13 @@ final class PostgresRecovery: RecoveryTable {
 
   static func zoneClaims(_ rows: PostgresRows) -> [ZoneClaim] {
     rows.indices.map { row in
-      ZoneClaim(
+      var claim = ZoneClaim(
         zone: rows.text(row, 9), user: rows.text(row, 0), role: Role(rawValue: rows.text(row, 1)),
         moment: rows.bool(row, 2) ? .init(epochsAgo: rows.int64(row, 3), seq: rows.int64(row, 4)) : nil,
         device: rows.int64(row, 5), records: rows.int64(row, 6), at: rows.int64(row, 7),
         state: .init(rawValue: rows.int64(row, 8)) ?? .waiting)
+      claim.zoneExists = rows.bool(row, 10)
+      return claim
     }
   }
 

@@ -57,6 +57,11 @@ package struct HistoryMark: Equatable, Sendable {
     (self.run, self.epoch, next) = (run, epoch, "")
   }
 
+  /// Whether a server has served a database in a directory.
+  static func isLeft(in directory: DataDirectory) throws -> Bool {
+    try SystemHistoryFile(directory).read().flatMap(HistoryMark.init)?.run.id.isEmpty == false
+  }
+
   /// Whether a database's state was served here: it is at a moment of a known run, and no other server has written to it since.
   func hasServed(_ found: Run) -> Bool {
     ([run] + earlier).contains { $0.id == found.id && found.commits <= $0.commits }

@@ -144,7 +144,12 @@ extension DataDirectory {
   /// - Throws: `ServerError.databaseMissing`.
   package func requireDatabase() throws(ServerError) {
     if try hasDatabase() || RestoredDirectory(path).isUnfinished { return }
-    throw ServerError(
+    throw missing
+  }
+
+  /// What `requireDatabase()` throws.
+  package var missing: ServerError {
+    ServerError(
       .databaseMissing,
       "There is no database \(database), and --must-exist forbids to make one. Is its volume mounted?")
   }

@@ -35,8 +35,13 @@ package struct SQLiteDatabase: ServerDatabase {
     keeper: HistoryKeeper? = nil, slow: SlowStatements? = nil, lock: DataDirectoryLock? = nil,
     random: (Int) -> [UInt8]
   ) throws {
+    let exists = try directory.hasDatabase()
+    // A tool, which keeps no history.
+    if keeper == nil, try !(exists && Self.isOurs(directory.database)), try HistoryMark.isLeft(in: directory) {
+      throw Self.lost(directory.database)
+    }
     try self.init(
-      file: directory.database, exists: try directory.hasDatabase(), schema: schema, removals: removals,
+      file: directory.database, exists: exists, schema: schema, removals: removals,
       keeper: keeper, slow: slow, served: lock?.file, random: random)
   }
 

@@ -47,15 +47,18 @@ final class SQLiteRecovery: RecoveryTable {
   static func zoneClaims(of zone: String?, on connection: SQLiteConnection) throws -> [ZoneClaim] {
     try connection.rows(
       """
-      SELECT user, role, proven, epochs_ago, seq, device, records, at, state, zone FROM holdfast_zone_claims
-      WHERE ?1 IS NULL OR zone = ?1 ORDER BY zone, user
+      SELECT user, role, proven, epochs_ago, seq, device, records, at, state, zone,
+        EXISTS (SELECT 1 FROM holdfast_zones z WHERE z.zone = c.zone)
+      FROM holdfast_zone_claims c WHERE ?1 IS NULL OR zone = ?1 ORDER BY zone, user
       """, [zone.map { .text($0) } ?? .null]
     ).map { row in
       func number(_ index: Int) -> Int64 { row[index].integer ?? 0 }
-      return ZoneClaim(
+      var claim = ZoneClaim(
         zone: row[9].text ?? "", user: row[0].text ?? "", role: Role(rawValue: row[1].text ?? ""),
         moment: number(2) == 1 ? .init(epochsAgo: number(3), seq: number(4)) : nil, device: number(5),
         records: number(6), at: number(7), state: .init(rawValue: number(8)) ?? .waiting)
+      claim.zoneExists = number(10) == 1
+      return claim
     }
   }
 

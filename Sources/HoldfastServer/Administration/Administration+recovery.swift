@@ -10,7 +10,7 @@ extension Administration {
       let shown = claim.moment == nil ? "no" : "yes"
       let state =
         switch claim.state {
-        case .waiting: "waiting"
+        case .waiting: claim.zoneExists ? "zone exists" : "waiting"
         case .granted: "granted"
         case .refused: "refused"
         }
@@ -31,7 +31,10 @@ extension Administration {
     try decide(.grant, zone, name) { work, claim, now in
       guard try !work.stores.ledger.exists(zone) else {
         throw ServerError(
-          .refused, "The zone \(zone) is there by now. `holdfast zones grant` makes \(name) a member of it.")
+          .refused,
+          try isMember(claim)
+            ? Self.settled(zone, name)
+            : "The zone \(zone) is there by now. `holdfast zones grant` makes \(name) a member of it.")
       }
       try work.stores.ledger.create(zone)
       try work.stores.makeOwner(claim.user, of: zone, at: now)
@@ -48,8 +51,17 @@ extension Administration {
         throw ServerError(
           .refused, "\(name) has recovered the zone \(zone) already. `holdfast zones` lists it.")
       }
+      if try isMember(claim) { throw ServerError(.refused, Self.settled(zone, name)) }
       claim.state = .refused
     }
+  }
+
+  private func isMember(_ claim: ZoneClaim) throws -> Bool {
+    try operators.membership(of: claim.user, in: claim.zone) != nil
+  }
+
+  private static func settled(_ zone: String, _ name: String) -> String {
+    "The zone \(zone) is there, and \(name) is a member of it: there is nothing to decide."
   }
 
   private func decide(

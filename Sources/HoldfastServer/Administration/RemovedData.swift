@@ -44,6 +44,14 @@ extension DatabaseLocation {
     }
   }
 
+  /// Why a start that must not make a database can't go on where there is none.
+  var missing: ServerError {
+    switch self {
+    case .directory(let path): DataDirectory(path: path).missing
+    case .postgres: PostgresOpening.missing
+    }
+  }
+
   /// - Throws: `ServerError.refused` if a database without Holdfast has tables of the schema.
   func requireFree(for schema: SyncSchema) throws {
     guard case .postgres(let location) = self else { return }

@@ -72,7 +72,7 @@ struct ConsoleAttention {
 
   /// What operators have to decide.
   mutating func look(at administration: Administration) throws {
-    let waiting = try administration.operators.zoneClaims().count { $0.state == .waiting }
+    let waiting = try administration.operators.zoneClaims().count { $0.state == .waiting && !$0.zoneExists }
     if waiting > 0 {
       add("recovery", "\(waiting) recovery \(waiting == 1 ? "claim waits" : "claims wait") for a decision.")
     }

@@ -113,10 +113,23 @@ public struct Configuration: Sendable {
     database = .postgres(location)
   }
 
+  /// Checks all that can keep a server from starting and needs no database.
+  ///
+  /// - Returns: the contents of the certificate's files; nil without TLS.
+  /// - Throws: `ServerError`, `HTTPServerError`.
+  func checkSurroundings() throws -> TLSFiles.Contents? {
+    if let schema { try rules.check(against: schema) }
+    try checkWebFolder()
+    if let snapshotFolder { try SnapshotCache.check(snapshotFolder) }
+    let contents = try tls?.read()
+    _ = try contents?.pair
+    return contents
+  }
+
   /// Checks that the folder of the web app has nothing that others must not read.
   ///
   /// - Throws: `ServerError.refused`.
-  func checkWebFolder() throws(ServerError) {
+  private func checkWebFolder() throws(ServerError) {
     guard let webFolder, let folder = RealPath(webFolder) else { return }
     var paths = secretFiles + [snapshotFolder, tls?.key].compactMap(\.self)
     if case .directory(let path) = database { paths.append(path) }

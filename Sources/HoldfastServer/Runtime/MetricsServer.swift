@@ -9,10 +9,10 @@ final class MetricsServer: Sendable {
 
   /// Starts to listen.
   ///
-  /// - Parameter text: makes the answer; called on the listener's thread.
+  /// - Parameter text: makes the answer; called on a thread of its own.
   /// - Throws: `HTTPServerError`.
   init(
-    _ address: MetricsAddress, log: @escaping @Sendable (String) -> Void,
+    on listener: HTTPListener, log: @escaping @Sendable (String) -> Void,
     text: @escaping @Sendable () -> String
   ) throws(HTTPServerError) {
     // A scraper needs one connection, and a request without content.
@@ -20,7 +20,7 @@ final class MetricsServer: Sendable {
       maximumBodyBytes: 0, maximumHeaderBytes: 8 << 10, maximumConnections: 16,
       maximumConnectionsPerAddress: 16, requestDeadline: .seconds(10), idleTimeout: .seconds(120))
     http = try HTTPServer(
-      address: address.host, port: address.port, threads: 1, limits: limits, log: log,
+      on: listener, threads: 1, limits: limits, log: log,
       admission: { request, admission in
         if let refusal = Self.refusal(of: request) { admission.refuse(refusal) } else { admission.admit() }
       }

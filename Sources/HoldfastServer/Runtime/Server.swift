@@ -41,9 +41,12 @@ public final class Server: Sendable {
   /// - Throws: `ServerError` if the data directory or the schema is unusable, `HTTPServerError` if the address is, `SQLiteError` if the
   ///   database is unreadable.
   public init(_ configuration: Configuration) throws {
-    // Before the schema is applied to the database.
-    if let schema = configuration.schema { try configuration.rules.check(against: schema) }
-    try configuration.checkWebFolder()
+    // Whatever else keeps the server from starting does so before the schema is applied to the database.
+    let contents = try configuration.checkSurroundings()
+    let listener = try HTTPListener(address: configuration.address, port: configuration.port)
+    let metricsListener = try configuration.metrics.map { address throws(HTTPServerError) in
+      try HTTPListener(address: address.host, port: address.port)
+    }
     let environment = configuration.environment
     let lines = configuration.console.map { _ in LogRing() }
     let log = RequestLog(
@@ -62,7 +65,6 @@ public final class Server: Sendable {
         log.event("history", level: .warning, $0)
       })
     tls = configuration.tls
-    let contents = try configuration.tls?.read()
     tlsContents = Locked(contents)
     let certificate = try contents?.pair
     let dispatcher = try RequestDispatcher(database, configuration, log, lines)
@@ -73,12 +75,11 @@ public final class Server: Sendable {
       configuration.trustedProxies.ranges + ["127.0.0.0/8", "::1"].compactMap { IPAddress.Range($0) }
     do {
       http = try HTTPServer(
-        address: configuration.address, port: configuration.port, threads: configuration.threads,
-        limits: limits, certificate: certificate, failure: { dispatcher.failure($0) },
+        on: listener, threads: configuration.threads, limits: limits, certificate: certificate, failure: { dispatcher.failure($0) },
         log: { log.event("http", level: .warning, $0) }, admission: { dispatcher.admit($0, $1) },
         handler: { dispatcher.handle($0, $1) })
-      metrics = try configuration.metrics.map { [http] address throws(HTTPServerError) in
-        try MetricsServer(address, log: { log.event("http", level: .warning, $0) }) {
+      metrics = try metricsListener.map { [http] listener throws(HTTPServerError) in
+        try MetricsServer(on: listener, log: { log.event("http", level: .warning, $0) }) {
           dispatcher.metricsText(connections: http.connections, codings: http.waitingCodings)
         }
       }

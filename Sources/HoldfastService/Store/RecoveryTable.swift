@@ -60,6 +60,8 @@ package struct ZoneClaim: Sendable, Equatable {
   /// The time of the claim, in milliseconds since 1970.
   package var at: Int64
   package var state = State.waiting
+  /// Whether the database had the zone when the claim was read; not stored. Then there is nothing to decide.
+  package var zoneExists = false
 
   package init(
     zone: String, user: String, role: Role? = nil, moment: Moment? = nil, device: Int64, records: Int64,

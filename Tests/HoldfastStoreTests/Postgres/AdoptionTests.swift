@@ -212,6 +212,24 @@ import Testing
     try sql.run("UPDATE items SET title = title || '!'")
   }
 
+  @Test("tables that Holdfast made, and then left, are adopted with a word on the column that no device fills")
+  func left() throws {
+    let url = try TemporaryPostgres.shared.makeDatabase()
+    let location = DatabaseLocation.postgres(PostgresLocation(url))
+    let schema = try SyncSchema(
+      json: Array(#"{"holdfast": 1, "name": "t", "tables": {"lists": {"zone": "root", "columns": {"title": {"type": "text"}}}}}"#.utf8))
+    _ = try TestServer(adopted: url, schema)
+    let adoption = Adoption(PostgresLocation(url))
+    #expect(try adoption.remove() == ["public.lists"])
+    let notes = try adoption.apply(schema)
+    #expect(notes.count == 1 && notes[0].hasPrefix("lists.zone is NOT NULL"), "\(notes)")
+    let check = { try Server.check(Configuration(database: location)) }
+    #expect(try check().contains(notes[0]))
+    try SQLWriter(url: url).run("ALTER TABLE lists DROP COLUMN zone")
+    #expect(try check() == ["The database is good."])
+    #expect(try adoption.apply(schema).isEmpty)
+  }
+
   /// The schema of the database as pg_dump writes it, but for the key that it makes again each time.
   private func catalog() throws -> String {
     let process = Process()

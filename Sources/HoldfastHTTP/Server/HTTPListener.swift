@@ -1,14 +1,31 @@
 import Glibc
+import Synchronization
 
-/// The listening socket, and the thread that accepts connections. A connection over the limit is answered here. The socket can be closed
-/// while requests in flight are finished.
-struct Listener: Sendable {
-  let port: UInt16
+/// An address and port that are this process's from now on, though nobody can connect before a server starts on them. So a program whose
+/// address can't be had has done nothing yet. A connection over the limit is answered here. The socket can be closed while requests in flight
+/// are finished.
+///
+/// ```swift
+/// let listener = try HTTPListener(port: 8080)
+/// // What takes a while, or can't be undone.
+/// let server = try HTTPServer(on: listener) { _, responder in responder.respond(.plain(status: 204)) }
+/// ```
+public final class HTTPListener: Sendable {
+  /// The port, including one that the system selected.
+  public let port: UInt16
+  private let isClosed = Atomic<Bool>(false)
+  private let address: String
   private let socket: Int32
   private let wakeReader: Int32
   private let wakeWriter: Int32
 
-  init(address: String, port: UInt16) throws(HTTPServerError) {
+  /// Takes an address. Another process that listens there is noticed; one that has it like this is when either begins to listen.
+  ///
+  /// - Parameters:
+  ///   - address: the IP address, IPv4 or IPv6; no names. `::` accepts both kinds. Default 127.0.0.1.
+  ///   - port: the port. The default 0 selects a free one.
+  /// - Throws: `HTTPServerError` if the address is invalid, in use, or none of this machine.
+  public init(address: String = "127.0.0.1", port: UInt16 = 0) throws(HTTPServerError) {
     guard let wanted = SocketAddress(address, port: port) else {
       throw HTTPServerError(
         .invalidAddress, "\"\(address)\" is no IP address; give one such as 127.0.0.1, 0.0.0.0 or ::1")
@@ -24,25 +41,30 @@ struct Listener: Sendable {
       setsockopt(socket, level, option, &on, socklen_t(MemoryLayout<Int32>.size))
     }
     var wake: [Int32] = [-1, -1]
-    guard wanted.withSockaddr({ bind(socket, $0, $1) }) == 0, listen(socket, 1024) == 0,
+    guard wanted.withSockaddr({ bind(socket, $0, $1) }) == 0,
       let bound = SocketAddress({ getsockname(socket, $0, $1) })
     else {
       let error = errno
-      close(socket)
-      throw HTTPServerError(
-        .cannotBind, systemError: error,
-        "cannot listen on \(address) port \(port): \(String(cString: strerror(error))); choose another port, or stop"
-          + " the process that has it")
+      Glibc.close(socket)
+      throw HTTPServerError(cannotListenOn: address, port, error)
     }
     guard pipe(&wake) == 0 else {
-      close(socket)
+      Glibc.close(socket)
       throw HTTPServerError(.outOfResources, systemError: errno, "no pipe to be had")
     }
     for descriptor in wake { closeInChildren(descriptor) }
     self.socket = socket
+    self.address = address
     self.port = bound.port
     wakeReader = wake[0]
     wakeWriter = wake[1]
+  }
+
+  deinit { close() }
+
+  /// Lets clients connect.
+  func listen() throws(HTTPServerError) {
+    guard Glibc.listen(socket, 1024) == 0 else { throw HTTPServerError(cannotListenOn: address, port, errno) }
   }
 
   /// Accepts connections until `stop()`. Runs on a thread of its own.
@@ -97,7 +119,7 @@ struct Listener: Sendable {
       var unread = [UInt8](repeating: 0, count: 4096)
       recv(descriptor, &unread, unread.count, Int32(MSG_DONTWAIT))
     }
-    close(descriptor)
+    Glibc.close(descriptor)
   }
 
   /// Makes `run` return.
@@ -105,12 +127,28 @@ struct Listener: Sendable {
     _ = write(wakeWriter, [0], 1)
   }
 
-  /// Releases the port. Call it after `run` has returned.
-  func closeSockets() {
-    for descriptor in [socket, wakeReader, wakeWriter] { close(descriptor) }
+  /// Releases the port, after `run` has returned. A second call does nothing.
+  func close() {
+    if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
+    for descriptor in [socket, wakeReader, wakeWriter] { Glibc.close(descriptor) }
   }
 }
 
 private func closeInChildren(_ descriptor: Int32) {
   _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+}
+
+extension HTTPServerError {
+  /// - Parameter error: what the system says.
+  fileprivate init(cannotListenOn address: String, _ port: UInt16, _ error: Int32) {
+    let advice =
+      switch error {
+      case EADDRNOTAVAIL: "it is no address of this machine; give one of its own, or 0.0.0.0 for all of them"
+      case EACCES: "give a port from 1024 on, or run it with the right to use lower ones"
+      default: "choose another port, or stop the process that has it"
+      }
+    self.init(
+      .cannotBind, systemError: error,
+      "cannot listen on \(address) port \(port): \(String(cString: strerror(error))); \(advice)")
+  }
 }
