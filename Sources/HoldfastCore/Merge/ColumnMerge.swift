@@ -10,14 +10,20 @@ package struct ColumnEdit: Hashable, Sendable {
   package let stamp: Stamp
   /// The server's number of the device.
   package let device: Int64
+  /// Whether the edits of the device follow each other, so that its own last change is known to this one. Behind a token of REST there may be
+  /// several people.
+  package let isSequential: Bool
 
   /// Creates an edit.
-  package init(value: Value, base: Value?, rev: Int64, stamp: Stamp, device: Int64) {
+  package init(
+    value: Value, base: Value?, rev: Int64, stamp: Stamp, device: Int64, isSequential: Bool = true
+  ) {
     self.value = value
     self.base = base
     self.rev = rev
     self.stamp = stamp
     self.device = device
+    self.isSequential = isSequential
   }
 
   /// Whether the edit is later than the last change. Ties are broken by device number.
@@ -53,7 +59,7 @@ package enum ColumnMerge: Hashable, Sendable {
   {
     if let base = edit.base, let merge = combine(base, current, last, edit, policy) { return merge }
     if current == edit.value { return .unchanged }
-    if last.device == edit.device { return .applied }
+    if edit.isSequential, last.device == edit.device { return .applied }
     // The base decides before the `rev`: an unconfirmed older edit of the device may have hidden the value of that `rev`.
     let isKnown = edit.base.map { $0 == current } ?? (last.rev <= edit.rev)
     if isKnown { return .applied }

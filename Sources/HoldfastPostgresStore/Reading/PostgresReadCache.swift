@@ -3,7 +3,7 @@ import HoldfastService
 
 /// A connection's cache of device rows, valid until somebody writes. A request of an up-to-date device costs one query for the current snapshot.
 ///
-/// Two equal snapshots of PostgreSQL see the same transactions, so the same rows. Source:
+/// Two equal snapshots of one server process see the same transactions, so the same rows. Source:
 /// <https://www.postgresql.org/docs/15/functions-info.html#FUNCTIONS-PG-SNAPSHOT>. The snapshot is queried first only if nothing was written
 /// between the last two queries. While others write, the extra round trip would gain nothing.
 struct PostgresReadCache {

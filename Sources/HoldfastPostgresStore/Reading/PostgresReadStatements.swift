@@ -18,8 +18,11 @@ enum PostgresReadStatements {
 
   /// The history, and the current snapshot.
   static let findHistory = PostgresStatement(
-    "\(PostgresEpoch.find.sql) UNION ALL SELECT 'snapshot', pg_current_snapshot()::text")
-  static let findSnapshot: PostgresStatement = "SELECT pg_current_snapshot()::text"
+    "\(PostgresEpoch.find.sql) UNION ALL SELECT 'snapshot', \(snapshot)")
+  static let findSnapshot = PostgresStatement("SELECT \(snapshot)")
+  /// After a crash the number of a transaction whose end was not written is given out again. It ends all server processes, but not the connection
+  /// of a pooler.
+  private static let snapshot = "concat(pg_current_snapshot()::text, ' ', pg_backend_pid())"
   static let findAllUnnotified = PostgresStatement(unnotified("z.seq > coalesce(t.seq, 0)"))
   static let findUnnotified = PostgresStatement(unnotified("z.zone = ANY ($2)"))
 

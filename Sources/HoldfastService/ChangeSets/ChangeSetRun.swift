@@ -269,6 +269,11 @@ package final class ChangeSetRun {
     return deletes?["\(table) \(id)"]
   }
 
+  /// The rev of a record that a REST client saw. One that the record has not reached yet is of another history, and says nothing.
+  func seen(_ rev: Int64, of record: StoredRecord) -> Int64 {
+    author.isPresent && rev != .max && rev > record.rev ? 0 : rev
+  }
+
   /// The operation's stamp. A stamp in the future is lowered to the time of arrival.
   package func stamp(of operation: RecordOperation) -> Stamp { min(operation.stamp, author.clock) }
 

@@ -42,17 +42,20 @@ struct Deleting: ChangeSetPart {
   /// The columns that other devices changed after the deletion's base rev. For a cascading child without its own delete in the set, all
   /// such columns count. In a membership, only the role is a user's edit.
   private func overlaps(with live: StoredRecord, at stamp: Stamp) -> [Overlap] {
+    let base = run.deletedRev(live.table, live.id)
+    // Several people may share a token of REST.
+    let isShared = author.isPresent && base != nil
     guard live.table != stores.conflicts, let stamps = RecordStamps(live.stamps),
-      !stamps.isOnly(of: author.device)
+      isShared || !stamps.isOnly(of: author.device)
     else { return [] }
-    let known = run.deletedRev(live.table, live.id) ?? 0
+    let known = run.seen(base ?? 0, of: live)
     let columns = schema.tables[live.table].columns
     let edited =
       live.table == stores.members
       ? stores.memberColumns.role..<stores.memberColumns.role + 1 : columns.indices
     return edited.compactMap { index in
       let last = stamps[columns[index].name]
-      guard last.rev > known, last.device != author.device, live.values[index] != .null else {
+      guard last.rev > known, isShared || last.device != author.device, live.values[index] != .null else {
         return nil
       }
       return Overlap(

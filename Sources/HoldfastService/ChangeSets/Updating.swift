@@ -26,6 +26,7 @@ struct Updating: ChangeSetPart {
     let table = schema.tables[live.table]
     try AccessRules(run: run).require(.update, of: live.table, in: live.zone)
     if table.zone == .explicit { try MemberRules(run: run).checkMember(operation, live) }
+    let rev = run.seen(rev, of: live)
     var merge = RecordMerge(live)
     let isAgain = isAgain(operation, live)
     for setting in operation.settings {
@@ -37,7 +38,8 @@ struct Updating: ChangeSetPart {
       let isCounted = operation.kind == .create && column.policy == .counter && !isAgain
       let base = setting.base ?? (isCounted ? column.defaultValue ?? .null : nil)
       let edit = ColumnEdit(
-        value: setting.value, base: base, rev: rev, stamp: stamp(of: operation), device: author.device)
+        value: setting.value, base: base, rev: rev, stamp: stamp(of: operation), device: author.device,
+        isSequential: !author.isPresent)
       try decide(setting.column, column, edit, &merge)
     }
     try Creating(run: run).dropEnded(&merge, of: operation, over: live)

@@ -39,6 +39,14 @@ struct MergeTests {
   @Test("the device's own earlier edit is no conflict")
   func own() { #expect(decide(edit("mine", rev: 1, at: 1, device: 1)) == .applied) }
 
+  @Test("what came by the same token is one, where people share it (I3)")
+  func shared() {
+    let edit = ColumnEdit(
+      value: .text("mine"), base: .text("older"), rev: 9, stamp: Stamp(milliseconds: 1), device: 1,
+      isSequential: false)
+    #expect(decide(edit) == .lost)
+  }
+
   @Test("a value that went and came back is no conflict; nor are equal values")
   func equalValues() {
     #expect(decide(edit("mine", base: "theirs", rev: 1, at: 1)) == .applied)

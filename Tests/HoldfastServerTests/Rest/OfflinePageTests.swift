@@ -46,6 +46,30 @@ import Testing
     #expect(try RestClient.conflicts(alice).count == 2)
   }
 
+  @Test("so it does among pages that share a token, and what was overwritten is logged (I3, I7)")
+  func shared() throws {
+    #expect(try page.send("PATCH", path, update("Rice milk", at: -500)).column("title") == "Rice milk")
+    #expect(try page.send("PATCH", path, update("Oat milk", at: -1000)).column("title") == "Rice milk")
+    #expect(try RestClient.conflicts(alice).count == 1)
+    // Without a base, by the rev that was seen.
+    let seen = JSONValue.integer(try #require(try page.get(path).rev))
+    for title in ["Soy milk", "Nut milk"] {
+      _ = try page.send("PATCH", path, ["columns": ["title": .string(title)], "rev": seen])
+    }
+    #expect(try RestClient.conflicts(alice).count == 2)
+    #expect(
+      try page.batch([["op": "delete", "table": "items", "id": .string(item), "rev": seen]]).statuses == [204])
+    #expect(try RestClient.conflicts(alice).count == 3)
+  }
+
+  @Test("a rev that the record has not reached has not seen what is there (I3)")
+  func unreached() throws {
+    try edit("Oat milk", at: -1000)
+    let body: JSONValue = ["columns": ["title": "Rice milk"], "rev": 99]
+    #expect(try page.send("PATCH", path, body).column("title") == "Rice milk")
+    #expect(try RestClient.conflicts(alice).count == 1)
+  }
+
   @Test("a time to come counts as that of arrival, as a device's does (I7)")
   func future() throws {
     #expect(
