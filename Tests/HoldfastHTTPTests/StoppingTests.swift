@@ -20,7 +20,9 @@ import Testing
     // A loopback address of its own: no other process listens on the port that the server gives back.
     let address = "127.\(Int.random(in: 1...254)).\(Int.random(in: 1...254)).1"
     let responders = Mailbox<HTTPResponder>()
-    let server = try HTTPServer(on: HTTPListener(address: address)) { _, responder in responders.put(responder) }
+    let server = try HTTPServer(on: HTTPListener(address: address)) { _, responder in
+      responders.put(responder)
+    }
     let idle = try RawClient(port: server.port, address: address)
     let client = try RawClient(port: server.port, address: address)
     client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -122,7 +124,9 @@ import Testing
     }
     first.stop(grace: .zero)
     first.stop(grace: .zero)
-    let second = try HTTPServer(on: HTTPListener(port: first.port)) { _, responder in responder.respond(.text("2")) }
+    let second = try HTTPServer(on: HTTPListener(port: first.port)) { _, responder in
+      responder.respond(.text("2"))
+    }
     let client = try RawClient(port: second.port)
     client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     #expect(try client.readResponse().text == "2")

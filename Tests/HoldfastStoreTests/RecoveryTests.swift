@@ -93,7 +93,9 @@ struct RecoveryTests {
       ])
     #expect(try lost.members.isEmpty)
     func claims() throws -> [[String]] {
-      try Administration(lost.server.location).recoveryClaims().rows.map { [$0[0], $0[1], $0[2], $0[3], $0[7]] }
+      try Administration(lost.server.location).recoveryClaims().rows.map {
+        [$0[0], $0[1], $0[2], $0[3], $0[7]]
+      }
     }
     #expect(try claims() == [[lost.list, "bob", "viewer", "yes", "waiting"]])
     _ = try lost.comeBack(lost.anna)

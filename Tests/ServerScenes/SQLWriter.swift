@@ -97,3 +97,10 @@ package struct TestLedger {
     }}
     """
 }
+
+/// What another thread uses while the test only waits for it, or has given it away.
+package struct Lent<Value>: @unchecked Sendable {
+  package let value: Value
+
+  package init(value: Value) { self.value = value }
+}

@@ -9,6 +9,8 @@ public func blockUntil(_ isSo: () throws -> Bool) rethrows {
 }
 
 /// Returns when something is so, however long the machine takes.
-public func waitUntil(isolation: isolated (any Actor)? = #isolation, _ isSo: () async throws -> Bool) async rethrows {
+public func waitUntil(isolation: isolated (any Actor)? = #isolation, _ isSo: () async throws -> Bool)
+  async rethrows
+{
   while try await !isSo() { try? await Task.sleep(for: pause.duration) }
 }

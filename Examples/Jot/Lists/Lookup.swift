@@ -33,7 +33,9 @@ extension Database {
     if let match = all.first(where: { $0[keyPath: id] == words }) { return match }
     let typed = words.lowercased()
     let same = all.filter { $0[keyPath: title].lowercased() == typed }
-    let matches = same.isEmpty ? all.filter { $0[keyPath: title].lowercased().hasPrefix(typed) } : same
+    // An empty text, as of a variable that a script has not set, is the beginning of every title.
+    let isBeginning = same.isEmpty && !typed.isEmpty
+    let matches = isBeginning ? all.filter { $0[keyPath: title].lowercased().hasPrefix(typed) } : same
     if matches.count == 1 { return matches[0] }
     guard !matches.isEmpty else {
       throw Failure(.data, "There is no \(noun) \"\(words)\" on this device.")

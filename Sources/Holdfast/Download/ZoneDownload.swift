@@ -63,13 +63,13 @@ struct ZoneDownload {
       applied.hasMore = true
       return
     }
+    if !part.from.isEmpty, part.to != part.from { applied.hasAdvanced = true }
     try zoneStates.change(part.zone) {
       $0 = $0 ?? ZoneState()
       $0?.receive(upTo: part.to, as: part.role)
     }
     applied.remaining += Int(part.remaining)
     applied.changes += Int(part.count)
-    if !part.from.isEmpty, part.to != part.from { applied.hasAdvanced = true }
     applied.hasMore = applied.hasMore || part.hasMore
     if !part.hasMore {
       try applyWhole(part, body: body, known: known, &session)

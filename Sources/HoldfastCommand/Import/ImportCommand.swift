@@ -68,7 +68,9 @@ enum ImportCommand: Subcommand {
   private static func checkFile(_ path: String) throws(Failure) {
     let head = try? FileHandle(forReadingFrom: URL(fileURLWithPath: path)).read(upToCount: 16)
     guard let head else { throw Failure("\(path) can't be read. Name the SQLite file of the app.".shown) }
-    guard head == Data("SQLite format 3\0".utf8) else { throw Failure("\(path) is no SQLite database.".shown) }
+    guard head == Data("SQLite format 3\0".utf8) else {
+      throw Failure("\(path) is no SQLite database.".shown)
+    }
   }
 
   /// Checks that a device's database is not another user's, to whom all that is written into it goes.

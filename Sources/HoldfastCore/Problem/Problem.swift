@@ -243,6 +243,8 @@ public struct Problem: Error, Hashable, Sendable {
   public let retryAfter: Int?
   /// For `uniqueTaken`: the record that has the value, and a free value.
   public var taken: TakenValue?
+  /// Whether the request may have had its effect all the same, and nobody can tell by repeating it. Then it is not answered.
+  package var isUnsure = false
 
   /// Creates a problem.
   public init(_ code: ProblemCode, _ detail: String = "", retryAfter: Int? = nil) {

@@ -76,6 +76,10 @@ extension HTTPConnection {
 
   /// Begins to answer. Another thread compresses a large answer first.
   func answer(_ response: HTTPResponse) -> Bool {
+    if response.isCut {
+      response.report?(nil)
+      return close()
+    }
     let response = varied((200...599).contains(response.status) ? response : failure(500))
     guard !isHead, let coding = coding(of: response) else { return send(response) }
     if response.contentLength <= Coder.inlineAnswerBytes { return send(response.coded(by: coding)) }

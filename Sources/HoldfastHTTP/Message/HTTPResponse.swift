@@ -16,6 +16,8 @@ public struct HTTPResponse: Sendable {
   /// Whether the request has had its effect, such as a committed write. Without memory for the answer, the connection is then cut. Other
   /// requests get a 503, which says that nothing happened.
   public var hasTakenEffect = false
+  /// Whether the connection is cut in place of this answer, as nobody knows whether the request has had its effect.
+  public var isCut = false
   /// Receives what the connection sends for this answer, when it begins to: the answer, perhaps compressed, or a 503 in its place. Nil if
   /// the connection is cut instead. It is called at most once, on an HTTP thread, and must not block.
   public var report: (@Sendable (HTTPResponse?) -> Void)?

@@ -11,7 +11,8 @@ enum UnfilledColumns {
     """
 
   /// Says which they are, one line each, with what to do about them. A trigger of the team may fill them.
-  static func notes(_ schema: SyncSchema, on connection: PostgresConnection) throws(PostgresError) -> [String] {
+  static func notes(_ schema: SyncSchema, on connection: PostgresConnection) throws(PostgresError) -> [String]
+  {
     let rows = try connection.query(find)
     return rows.indices.compactMap { row in
       let (table, column) = (rows.text(row, 0), rows.text(row, 1))

@@ -55,13 +55,14 @@ package struct PostgresStatements {
   static let commit: PostgresStatement = "COMMIT"
   static let notify: PostgresStatement = "SELECT pg_notify('holdfast', $1)"
   /// The lock timeout `$1` is shorter than PostgreSQL's `deadlock_timeout` of one second, whose victim could be another SQL writer. Other time
-  /// limits of the role or database do not hold: a write that one of them ended would be repeated without end. With `row_security` off, hidden
+  /// limits of the role or database do not hold: a write that one of them ended would be repeated without end. A node that hangs inside of a
+  /// write gives its locks back after 30 s. With `row_security` off, hidden
   /// rows are an error: a hidden record is not a deleted one.
   static let configure: PostgresStatement =
     """
     SELECT pg_current_xact_id()::text::bigint, set_config('holdfast.service', 'on', true), set_config('lock_timeout', $1, true),
       set_config('row_security', 'off', true), set_config('statement_timeout', '0', true),
-      set_config('idle_in_transaction_session_timeout', '0', true)
+      set_config('idle_in_transaction_session_timeout', '30s', true)
     """
 
   /// Fails if another server has added references to the tables `$1` that are not in `$2`, because records of these tables are deleted or

@@ -134,7 +134,9 @@ package final class PostgresStore: StoreWriter {
   package func write(_ delta: Delta) throws { try write(delta, andCommit: nil) }
 
   package func commit(_ delta: Delta, announcing changes: ZoneChanges) throws {
-    try write(delta, andCommit: changes)
+    do { try write(delta, andCommit: changes) } catch  where error.isConnectionLost {
+      throw UnknownOutcome(error)
+    }
     isInTransaction = false
     confirmed(transaction, history.epoch)
   }

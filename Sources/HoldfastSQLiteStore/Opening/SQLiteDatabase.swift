@@ -37,7 +37,8 @@ package struct SQLiteDatabase: ServerDatabase {
   ) throws {
     let exists = try directory.hasDatabase()
     // A tool, which keeps no history.
-    if keeper == nil, try !(exists && Self.isOurs(directory.database)), try HistoryMark.isLeft(in: directory) {
+    if keeper == nil, try !(exists && Self.isOurs(directory.database)), try HistoryMark.isLeft(in: directory)
+    {
       throw Self.lost(directory.database)
     }
     try self.init(

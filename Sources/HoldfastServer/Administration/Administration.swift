@@ -1,6 +1,7 @@
 public import HoldfastCore
 import HoldfastSQLiteStore
 public import HoldfastService
+import HoldfastSystem
 
 /// An operator's view of the shared database, and operations on it. Works while servers run.
 public final class Administration {
@@ -167,11 +168,12 @@ extension Administration {
     _ pause: @escaping (Duration) -> Void
   ) throws -> RetentionPass {
     let store = operators.store
+    let said = Locked("Run it again.")
     let service = Service(
-      store, schema, .slow, rules: Rules(),
-      clock: try ServiceClock(of: store, environment), environment: environment, log: { _ in })
+      store, schema, .slow, rules: Rules(), clock: try ServiceClock(of: store, environment),
+      environment: environment, log: { line in said.withLock { $0 = line } })
     guard case .success(.time(let step)) = service.applyInTurns(.keepTime(isTrusted: trustsClock)) else {
-      throw ServerError(.unreachable, "The time could not be written. Run it again.")
+      throw ServerError(.unreachable, "The time could not be written. \(said.withLock { $0 })")
     }
     if let warning = step.warning { warn(warning) }
     let terms = RetentionTerms(retention, in: database.history, at: step.time)

@@ -67,6 +67,7 @@ extension HTTPResponse {
     var response = HTTPResponse(
       status: problem.code.status, headers: headers, body: document ?? problem.document)
     response.reason = problem.code.rawValue
+    response.isCut = problem.isUnsure
     return response
   }
 

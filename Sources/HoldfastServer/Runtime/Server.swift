@@ -75,7 +75,8 @@ public final class Server: Sendable {
       configuration.trustedProxies.ranges + ["127.0.0.0/8", "::1"].compactMap { IPAddress.Range($0) }
     do {
       http = try HTTPServer(
-        on: listener, threads: configuration.threads, limits: limits, certificate: certificate, failure: { dispatcher.failure($0) },
+        on: listener, threads: configuration.threads, limits: limits, certificate: certificate,
+        failure: { dispatcher.failure($0) },
         log: { log.event("http", level: .warning, $0) }, admission: { dispatcher.admit($0, $1) },
         handler: { dispatcher.handle($0, $1) })
       metrics = try metricsListener.map { [http] listener throws(HTTPServerError) in

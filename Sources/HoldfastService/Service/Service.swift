@@ -97,6 +97,16 @@ package final class Service {
             after: proof.epoch)
           Trace.took(.historyWentBack)
         } catch { return fail(commands, Problem(.busy, retryAfter: 5), error) }
+      } catch let unknown as UnknownOutcome {
+        work.store.rollBack()
+        log(
+          "Of \(commands.count) \(commands.count == 1 ? "write" : "writes") the outcome is unknown: \(unknown)"
+        )
+        return commands.map { command in
+          var problem = Problem(.busy, retryAfter: 5)
+          problem.isUnsure = command.hasEffectOfEach
+          return .failure(problem)
+        }
       } catch let end as EndedTransaction {
         work.store.rollBack()
         if commands.count > 1 { return alone() }

@@ -68,6 +68,9 @@ extension ServiceCommand {
     }
   }
 
+  /// Whether a repeat takes effect again: a REST write without a request id.
+  var hasEffectOfEach: Bool { if case .rest(let command) = self { command.request == nil } else { false } }
+
   /// The device that sent the command, if any.
   package var key: DeviceKey? {
     switch self {

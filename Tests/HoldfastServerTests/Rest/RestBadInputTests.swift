@@ -142,6 +142,19 @@ import Testing
     if path.contains("nothing") { #expect(reply.json["detail"]?.stringValue?.contains("nothing") == true) }
   }
 
+  @Test("a write takes no parameters but a deletion of many: one elsewhere would be missed")
+  func parameters() throws {
+    let path = "/v1/tables/lists/\(list)"
+    let title: JSONValue = ["columns": ["title": "Tools"]]
+    for (method, target, body) in [
+      ("DELETE", path + "?rev=1", nil), ("PATCH", path + "?rev=1", title), ("PUT", path + "?x=1", title),
+      ("POST", "/v1/tables/lists?atomic=true", title), ("POST", "/v1/batch?atomic=false", ["operations": []]),
+    ] {
+      #expect(try rest.send(method, target, body).code == "invalid-request", "\(method) \(target)")
+    }
+    try expectUntouched()
+  }
+
   @Test("a body that is no JSON by its type is refused; a merge patch is one, of PATCH alone")
   func types() throws {
     let path = "/v1/tables/lists/\(list)"

@@ -212,12 +212,15 @@ import Testing
     try sql.run("UPDATE items SET title = title || '!'")
   }
 
-  @Test("tables that Holdfast made, and then left, are adopted with a word on the column that no device fills")
+  @Test(
+    "tables that Holdfast made, and then left, are adopted with a word on the column that no device fills")
   func left() throws {
     let url = try TemporaryPostgres.shared.makeDatabase()
     let location = DatabaseLocation.postgres(PostgresLocation(url))
     let schema = try SyncSchema(
-      json: Array(#"{"holdfast": 1, "name": "t", "tables": {"lists": {"zone": "root", "columns": {"title": {"type": "text"}}}}}"#.utf8))
+      json: Array(
+        #"{"holdfast": 1, "name": "t", "tables": {"lists": {"zone": "root", "columns": {"title": {"type": "text"}}}}}"#
+          .utf8))
     _ = try TestServer(adopted: url, schema)
     let adoption = Adoption(PostgresLocation(url))
     #expect(try adoption.remove() == ["public.lists"])

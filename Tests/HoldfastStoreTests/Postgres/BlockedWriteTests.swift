@@ -119,7 +119,9 @@ import Testing
     let process = try store.connection.serverProcess
     let other = try SQLWriter(server)
     _ = try other.texts("SELECT pg_terminate_backend(\(process))::text")
-    try blockUntil { try other.texts("SELECT pid::text FROM pg_stat_activity WHERE pid = \(process)").isEmpty }
+    try blockUntil {
+      try other.texts("SELECT pid::text FROM pg_stat_activity WHERE pid = \(process)").isEmpty
+    }
     for _ in 0..<2 {
       let error = #expect(throws: PostgresError.self) { try store.read(["unknown"], of: 0) }
       #expect(error?.isConnectionLost == true)

@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastCore
+import HoldfastHTTP
 import HoldfastPostgres
 import ServerScenes
 import TemporaryPostgres
@@ -63,6 +64,55 @@ import Testing
     let end = try PostgresConnection(primary).query("SELECT pg_current_wal_lsn()::text").text(0, 0)
     let hasAll: PostgresStatement = "SELECT (pg_last_wal_replay_lsn() >= $1::pg_lsn)::text"
     try blockUntil { try standby.query(hasAll, PostgresParameters(end)).text(0, 0) == "true" }
+  }
+
+  @Test("a write that is lost at its commit is answered only where a repeat tells whether it is done (I1)")
+  func unheardCommit() throws {
+    let cluster = try TemporaryPostgres()
+    let url = try cluster.makeDatabase()
+    let server = try serve(url)
+    let anna = RestClient(try server.signUp("anna"))
+    let path = "/v1/tables/lists/\(try anna.create("lists", ["title": "one"]))"
+    let sql = try PostgresConnection(cluster.superuserURL(of: url))
+    func standbys(_ names: String) throws {
+      try sql.execute("ALTER SYSTEM SET synchronous_standby_names = '\(names)'")
+      try sql.execute("SELECT pg_reload_conf()")
+    }
+    /// Ends the process that waits for a standby, which is none, when it has committed.
+    func lose(_ request: HTTPRequest) throws -> HTTPResponse {
+      try standbys("nobody")
+      var probes: [Background<Void>] = []
+      let waiting = "FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+      try blockUntil {
+        let name = "probe_\(probes.count)_\(request.id)"
+        probes.append(
+          Background {
+            try PostgresConnection(url).execute("CREATE TABLE \"\(name)\" (); DROP TABLE \"\(name)\"")
+          })
+        return try !sql.query(PostgresStatement("SELECT 1 \(waiting)")).isEmpty
+      }
+      let lent = Lent(value: server)
+      let answer = Background { try lent.value.respond(to: request) }
+      try blockUntil {
+        try !sql.query(
+          PostgresStatement(
+            "SELECT pg_terminate_backend(pid) \(waiting) AND application_name = 'holdfast writes'")
+        ).isEmpty
+      }
+      let response = try answer.wait()
+      try standbys("")
+      for probe in probes { try probe.wait() }
+      return response
+    }
+    let body: JSONValue = ["columns": ["title": "two"]]
+    let unanswered = try lose(anna.request("PATCH", path, body))
+    #expect(unanswered.isCut)
+    #expect(try anna.get(path).column("title") == "two")
+    let named = anna.request("PATCH", path, ["columns": ["title": "three"]], id: "three")
+    let answered = try lose(named)
+    #expect(!answered.isCut && answered.status == 503)
+    let again = RestClient.Reply(try server.respond(to: named))
+    #expect(again.status == 200 && again.rev == 3)
   }
 
   @Test("a standby that has not heard all, promoted under running servers, begins one new epoch")

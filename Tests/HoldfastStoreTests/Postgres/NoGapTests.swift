@@ -111,8 +111,8 @@ private struct Statement {
   init(_ ledger: TestLedger, _ sql: String) throws {
     let connection = try PostgresConnection(ledger.url)
     process = connection.serverProcess
-    let lent = Lent(connection)
-    background = Background { try lent.connection.execute(sql) }
+    let lent = Lent(value: connection)
+    background = Background { try lent.value.execute(sql) }
   }
 
   /// Returns when the statement waits for somebody's lock.
@@ -121,15 +121,6 @@ private struct Statement {
   }
 
   func wait() throws { try background.wait() }
-}
-
-/// A connection that is given to another thread.
-///
-/// Unchecked: the thread that made it does not use it any more.
-private struct Lent: @unchecked Sendable {
-  let connection: PostgresConnection
-
-  init(_ connection: PostgresConnection) { self.connection = connection }
 }
 
 /// One of the writers of the storm.

@@ -30,9 +30,6 @@ import Testing
     CREATE INDEX ON tasks (after_id);
     """
 
-  /// What another thread uses while the test only waits for it.
-  private struct Lent<Value>: @unchecked Sendable { let value: Value }
-
   /// Sends a request while a transaction is open, and commits that when the request waits for it.
   private func send(
     _ method: String, _ path: String, _ body: JSONValue? = nil, to server: TestServer, by device: TestDevice,

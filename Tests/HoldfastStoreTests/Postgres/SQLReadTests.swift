@@ -58,16 +58,16 @@ import Testing
   func followWhileWritten() throws {
     let lists = try [list, alice.makeList("two"), alice.makeList("three")]
     let writers = try (0..<4).map { number in
-      let writer = Lent(try SQLWriter(server))
+      let writer = Lent(value: try SQLWriter(server))
       return Background {
         for turn in 0..<50 {
           let (one, two) = (lists[(turn + number) % 3], lists[(turn * 7 + number) % 3])
-          try? writer.writer.run(
+          try? writer.value.run(
             "INSERT INTO items (id, list_id, title) VALUES ('i\(number)-\(turn)', '\(one)', 'x')")
-          try? writer.writer.run("UPDATE items SET list_id = '\(two)' WHERE id = 'i\(number)-\(turn / 2)'")
-          try? writer.writer.run(
+          try? writer.value.run("UPDATE items SET list_id = '\(two)' WHERE id = 'i\(number)-\(turn / 2)'")
+          try? writer.value.run(
             "UPDATE items SET title = 'y\(turn)' WHERE id = 'i\((number + 1) % 4)-\(turn / 3)'")
-          if turn % 5 == 0 { try? writer.writer.run("DELETE FROM items WHERE id = 'i\(number)-\(turn / 4)'") }
+          if turn % 5 == 0 { try? writer.value.run("DELETE FROM items WHERE id = 'i\(number)-\(turn / 4)'") }
         }
       }
     }
@@ -120,14 +120,14 @@ import Testing
     let other = try alice.makeList("other")
     let node = try InlineServer(server.location, schema: nil, environment: server.world.environment)
     let writers = try (0..<4).map { number in
-      let (writer, list) = (Lent(try SQLWriter(server)), list)
+      let (writer, list) = (Lent(value: try SQLWriter(server)), list)
       return Background {
         for turn in 0..<40 {
           let id = "i" + String(10000 + (turn * 53 + number * 499) % 2000 + 1).dropFirst()
-          try writer.writer.run("INSERT INTO items (list_id, title) VALUES ('\(list)', 'new')")
-          try writer.writer.run("DELETE FROM items WHERE id = '\(id)' AND title = 'x' AND \(turn) % 2 = 0")
+          try writer.value.run("INSERT INTO items (list_id, title) VALUES ('\(list)', 'new')")
+          try writer.value.run("DELETE FROM items WHERE id = '\(id)' AND title = 'x' AND \(turn) % 2 = 0")
           do {
-            try writer.writer.run("UPDATE items SET list_id = '\(other)' WHERE id = '\(id)'")
+            try writer.value.run("UPDATE items SET list_id = '\(other)' WHERE id = '\(id)'")
           } catch { continue }
         }
       }
@@ -214,13 +214,4 @@ import Testing
     #expect(try names("where.parent.null=true&order=-name") == ["ab", "a%"])
     #expect(try reader.allIDs("/v1/tables/pages?limit=1").count == 3)
   }
-}
-
-/// A writer that is given to another thread.
-///
-/// Unchecked: the thread that made it does not use it any more.
-private struct Lent: @unchecked Sendable {
-  let writer: SQLWriter
-
-  init(_ writer: SQLWriter) { self.writer = writer }
 }
