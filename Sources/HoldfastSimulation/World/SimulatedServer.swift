@@ -131,7 +131,7 @@ extension World {
     }
     let taken = all.filter { ($0.request.body?.count ?? 0) <= plan.bodyLimit }
     if taken.isEmpty { return }
-    if oracle.lost != nil, taken.contains(where: recoversBeforeItHasAll) { oracle.recoversInPieces = true }
+    if oracle.lost != nil, taken.contains(where: recoversInPieces) { oracle.recoversInPieces = true }
     tellTime()
     let death = death()
     if death == .beforeCommit { return serverDied() }
@@ -145,11 +145,14 @@ extension World {
     StreamTraffic(world: self).pushEvents()
   }
 
-  /// Whether a device recovers records while a zone is still on its way to it. What is to be recovered of that zone comes in a later request.
-  private func recoversBeforeItHasAll(_ message: Message) -> Bool {
-    guard let request = try? JSONValue(parsing: message.request.body ?? []), request["recovered"] != nil,
-      case .object(let acks)? = request["acks"]
+  /// Whether a device recovers more records than the server takes at once, or does so while a zone is still on its way to it. What is to be
+  /// recovered of that zone comes in a later request.
+  private func recoversInPieces(_ message: Message) -> Bool {
+    guard let request = try? JSONValue(parsing: message.request.body ?? []),
+      let recovered = request["recovered"]?.elements
     else { return false }
+    if recovered.count > plan.changeSetBudget { return true }
+    guard case .object(let acks)? = request["acks"] else { return false }
     return acks.contains { $0.value.stringValue.flatMap { ChangeToken($0) }.map { $0.purged != 0 } ?? false }
   }
 
