@@ -139,6 +139,25 @@ import Testing
     #expect(fact("resolution") == "other")
   }
 
+  @Test(
+    "of a record that moved out of reach the winner alone can be taken, and closes the conflict (I3, I10)")
+  func movedAway() throws {
+    let bob = try server.signUp("bob")
+    _ = try alice.share(list, with: "bob")
+    let own = try alice.makeList()
+    try alice.sync([.update("items", item, ["list_id": .string(own)], rev: 9)])
+    try bob.pull()
+    let path = "/v1/tables/conflicts/\(conflict)/resolve"
+    for body in [["take": "loser"], ["value": "third"]] as [JSONValue] {
+      #expect(try rest(bob).send("POST", path, body).status == 404)
+    }
+    let closed = try rest(bob).send("POST", path, ["take": "winner"])
+    #expect(closed.status == 200 && closed.id == conflict)
+    #expect(closed.column("resolution") == "winner")
+    try settle()
+    #expect(alice.column("items", item, "asked") == "first")
+  }
+
   @Test("of a record that is deleted no value is taken, and the problem says how it comes back (I8)")
   func deleted() throws {
     try alice.sync([.delete("items", item, rev: 9)])
@@ -147,6 +166,10 @@ import Testing
     #expect(answer.json["detail"]?.stringValue?.contains("/v1/tables/items/\(item)/restore") == true)
     try settle()
     #expect(fact("resolution") == .null)
+    let closed = try rest(alice).send("POST", "/v1/tables/conflicts/\(conflict)/resolve", ["take": "winner"])
+    #expect(closed.status == 200 && closed.json["deleted"] == true)
+    try settle()
+    #expect(fact("resolution") == "winner")
   }
 
   @Test("PATCH of a conflict works by the same rule")

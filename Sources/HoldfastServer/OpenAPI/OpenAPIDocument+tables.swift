@@ -204,7 +204,8 @@ extension OpenAPIDocument {
       body: (component(table, "resolve"), Self.types),
       answers: [
         OpenAPIOperation.answer(
-          200, "The record that the conflict is about.", OpenAPISchema.reference("record_or_short_form"),
+          200, "The record that the conflict is about; the conflict, where that can't be read.",
+          OpenAPISchema.reference("record_or_short_form"),
           headers: [.tag])
       ], problems: Self.writeProblems)
   }

@@ -19,18 +19,20 @@ extension RestRun {
     try stores.ledger.scope?.require(table: stores.schema.tables[table])
     let key = Footprint.Key(table: table, id: id)
     let name = conflict["column_name"].text ?? ""
+    // The winner needs neither the record nor its column.
+    let isWinner = if case .winner = choice { true } else { false }
     guard let column = stores.schema.tables[table].index(of: name) else {
+      if isWinner { return try close(item) }
       throw Problem(.unknownColumn, "\(stores.schema.tables[table].name) has no column \(name).")
     }
-    let definition = stores.schema.tables[table].columns[column]
-    let (value, resolution) = try taken(choice, of: conflict, definition)
     let record: StoredRecord
     switch try look(key) {
-    case .nothing: throw Problem(.recordUnknown, "The record of the conflict.")
+    case .nothing:
+      if isWinner { return try close(item) }
+      throw Problem(.recordUnknown, "The record of the conflict.")
     case .deleted(let tombstone):
-      // A record that stays deleted needs no value.
-      if case .winner = choice, conflict["policy"] == .text("delete") {
-        if let refused = try choose(resolution, item) { throw refused }
+      if isWinner {
+        _ = try close(item)
         return .deleted(key, tombstone)
       }
       let address = "/v1/tables/\(stores.schema.tables[table].name)/\(id.percentEncoded)/restore"
@@ -39,6 +41,8 @@ extension RestRun {
         RestFailure(problem: Problem(.recordDeleted, detail), now: .deleted(key, tombstone)))
     case .live(let live): record = live
     }
+    let definition = stores.schema.tables[table].columns[column]
+    let (value, resolution) = try taken(choice, of: conflict, definition)
     let known = conflict[TableSchema.resolutionColumn]
     // A repeated choice changes nothing, even if the column was edited since.
     let isRepeat = known == .text(resolution) && (resolution != "other" || record.values[column] == value)
@@ -80,6 +84,14 @@ extension RestRun {
       let isWinner = try isKnown && own == logged("winner_value")
       return (own, isWinner ? "winner" : "other")
     }
+  }
+
+  /// Closes a conflict for its winner, and leaves its record as it is.
+  ///
+  /// - Returns: the conflict.
+  private func close(_ item: RestItem) throws -> RestResult {
+    if let refused = try choose("winner", item) { throw refused }
+    return try shown(item.key)
   }
 
   /// Writes the choice and its edit atomically.
