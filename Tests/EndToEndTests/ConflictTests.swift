@@ -51,6 +51,49 @@ struct ConflictTests {
     for device in [phone, laptop, phone] { try await device.engine.sync() }
   }
 
+  @Test("a question about a record that was deleted is closed by its winner on every device (I3, I7)")
+  func deletedQuestion() async throws {
+    let scene = try Scene(schema: try Self.schema())
+    let (phone, laptop, note) = try await Self.shared(scene)
+    try await Self.disagree(phone, laptop, note)
+    try await phone.store.write { try $0.delete(Note.self, id: note) }
+    for device in [phone, laptop] { try await device.engine.sync() }
+    let question = try #require(try await laptop.store.read { try $0.conflicts(onlyOpen: true) }.first)
+    try await laptop.store.write { try $0.resolve(question, taking: .winner) }
+    for device in [laptop, phone] { try await device.engine.sync() }
+    for device in [laptop, phone] {
+      #expect(try await device.store.read { try $0.conflicts(onlyOpen: true) }.isEmpty)
+      #expect(try await device.store.quarantined().isEmpty)
+    }
+    try await scene.expectAgreement([phone, laptop])
+  }
+
+  @Test("a deleted item comes back to the end of its list by a title that somebody gave it (I7, I8)")
+  func renamedItem() async throws {
+    let scene = try Scene()
+    let phone = try await scene.signUp("ann", on: "phone")
+    let list = "0193aaaa-0000-7000-8000-000000000001"
+    let items = (1...2).map { "0193aaaa-0000-7000-8000-00000000001\($0)" }
+    try await phone.store.write { db in
+      try db.execute("INSERT INTO lists (id, title) VALUES (?, 'Food')", [.text(list)])
+      try db.insert(items.map { Row(id: $0, list_id: list, title: "Tea", position: "") }, at: .last)
+    }
+    try await phone.engine.sync()
+    let laptop = try await scene.signIn("ann", on: "laptop")
+    try await laptop.engine.sync()
+    try await laptop.store.write { try $0.update(Row.self, id: items[0]) { $0.title = "Green tea" } }
+    try await phone.store.write { try $0.delete(Row.self, id: items[0]) }
+    for device in [phone, laptop] { try await device.engine.sync() }
+    let lost = try #require(try await laptop.store.read { try $0.conflicts() }.first)
+    try await laptop.store.write { try $0.resolve(lost, taking: .loser) }
+    for device in [laptop, phone] { try await device.engine.sync() }
+    let titles = try await phone.store.read {
+      try $0.fetch(String.self, "SELECT title FROM items WHERE list_id = ? ORDER BY position", [.text(list)])
+    }
+    #expect(titles == ["Tea", "Green tea"])
+    try await scene.expectAgreement([phone, laptop])
+  }
+
   @Test("a question is answered on one device, and the answer is seen on the other (I7)")
   func answered() async throws {
     let scene = try Scene(schema: try Self.schema())

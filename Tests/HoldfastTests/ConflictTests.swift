@@ -122,15 +122,23 @@ struct ConflictTests {
     #expect(try await fixture.store.waitingOperations() == 1)
   }
 
-  @Test("a record that is not here can't be decided, but a deleted one comes back by taking the loser (I8)")
-  func deleted() async throws {
-    let gone = try await Self.fixture(Self.conflict("ask"), item: "")
-    let conflict = try await Self.only(gone)
-    let error = await #expect(throws: StoreError.self) {
-      try await gone.store.write { try $0.resolve(conflict, taking: .loser) }
+  @Test("of a record that is not here no value is taken, but the winner closes the question (I3)")
+  func gone() async throws {
+    let fixture = try await Self.fixture(Self.conflict("ask"), item: "")
+    let conflict = try await Self.only(fixture)
+    for choice in [Conflict.Choice.loser, .value("Oat")] {
+      let error = await #expect(throws: StoreError.self) {
+        try await fixture.store.write { try $0.resolve(conflict, taking: choice) }
+      }
+      #expect(error?.code == .recordMissing)
     }
-    #expect(error?.code == .recordMissing)
+    try await fixture.store.write { try $0.resolve(conflict, taking: .winner) }
+    #expect(try await fixture.store.read { try $0.conflicts(onlyOpen: true) }.isEmpty)
+    #expect(try await fixture.outbox().map { $0.elements?.map { $0["table"] } } == [["conflicts"]])
+  }
 
+  @Test("a deleted record comes back by taking the loser (I8)")
+  func deleted() async throws {
     let fixture = try await Self.fixture(
       Self.conflict("delete", winner: "null"),
       Self.conflict(
@@ -150,13 +158,14 @@ struct ConflictTests {
 
   @Test("a deleted record of which the log lacks a required value does not come back; the column is named")
   func deletedInPart() async throws {
-    let fixture = try await Self.fixture(Self.conflict("delete", winner: "null"), item: "")
+    let fixture = try await Self.fixture(
+      Self.conflict("delete", column: "price", winner: "null", loser: "2.5"), item: "")
     let conflict = try await Self.only(fixture)
     let error = await #expect(throws: StoreError.self) {
       try await fixture.store.write { try $0.resolve(conflict, taking: .loser) }
     }
     #expect(error?.code == .valueUnfit)
-    #expect(error?.description.contains("list_id") == true)
+    #expect(error?.description.contains("does not have the title of") == true)
     try await fixture.store.write { try $0.resolve(conflict, taking: .winner) }
     #expect(try await fixture.value("SELECT resolution FROM conflicts") == "winner")
   }
@@ -170,9 +179,11 @@ struct ConflictTests {
     #expect(conflict.winner.value == ["a"] && conflict.loser.value == "[b]")
     #expect(try await fixture.store.read { try $0.find(Item.self, id: IDs.item) }?.title == "[urgent] Milk")
     let error = await #expect(throws: StoreError.self) {
-      try await fixture.store.write { try $0.resolve(conflict, taking: .winner) }
+      try await fixture.store.write { try $0.resolve(conflict, taking: .loser) }
     }
     #expect(error?.description.contains("items.tags") == true)
+    try await fixture.store.write { try $0.resolve(conflict, taking: .winner) }
+    #expect(try await fixture.store.read { try $0.conflicts(onlyOpen: true) }.isEmpty)
   }
 
   @Test("a live query of conflicts says what arrives and what is closed")

@@ -36,7 +36,7 @@ export interface Transaction extends Reader {
   move(table: string, ids: string[], place: Place, options?: { parent?: string; position?: string }): void;
   /** Positions for new records. */
   positions(table: string, count: number, place: Place, options?: { parent?: string | null; position?: string }): string[];
-  /** Closes a conflict. */
+  /** Closes a conflict. Of a record that is gone it takes `"winner"`; of one that was deleted, `"loser"` brings it back. */
   resolve(conflict: string, choice: "winner" | "loser" | { value: Value }): void;
   resend(number: number, amend?: (operations: Operation[]) => void): void;
   discard(number: number): void;
@@ -196,7 +196,7 @@ export class SyncEngine {
   /** The network is there again. */
   reachable(): void;
   onStatus(listener: (status: Status) => void): () => void;
-  /** Signing up and in rejects with a ServerError, a SyncError, or a RangeError where the device has the data of another user. */
+  /** Signing up and in rejects with a ServerError, a SyncError, or a RangeError where the device has the data of another user; signing up, of any user. */
   signUp(name: string, password: string, device?: string): Promise<void>;
   signIn(name: string, password: string, device?: string): Promise<void>;
   signInWithToken(token: string, device?: string): Promise<void>;

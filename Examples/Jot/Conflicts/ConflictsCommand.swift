@@ -17,8 +17,9 @@ extension Command {
   static let resolve = Command(
     "resolve", taking: "CONFLICT", words: 1...1, "choose between the two values of a conflict",
     details: """
-      CONFLICT is what `jot conflicts` shows in front of it, or an id. A record that was deleted while somebody
-      edited it comes back with --take other.
+      CONFLICT is what `jot conflicts` shows in front of it, or an id. An item that was deleted while somebody
+      edited it comes back with --take other, with what the edits say of it. They must say its title: else add it
+      again. Of a record that is gone --take kept closes the question.
       """, options: [.take, .value, .sync]
   ) { call in
     let choice = try choice(call.arguments)
@@ -55,7 +56,7 @@ private enum ConflictsText {
         conflict.short, conflict.title, conflict.column, conflict.winner.text ?? conflict.nothing,
         conflict.winner.person, conflict.winner.time, conflict.loser.text ?? conflict.nothing,
         conflict.loser.person, conflict.loser.time, conflict.policy,
-        conflict.conflict.resolution?.rawValue ?? (conflict.conflict.isOpen ? "open" : ""))
+        conflict.conflict.resolution?.rawValue ?? conflict.openness)
     }
     return columns.text(terminal)
   }

@@ -32,7 +32,7 @@ struct Questions {
            before  \((question.base ?? "not known").shown)
         1  \(question.line(of: question.winner).shown), kept so far
         2  \(question.line(of: question.loser).shown)
-
+      \(question.isHere ? "" : "The record is gone: 1 closes the question.\n")
       """)
     guard let answer = Terminal.ask("1, 2, or Enter to decide later: "), answer == "1" || answer == "2" else {
       return false

@@ -27,6 +27,8 @@ struct ShownConflict: Sendable {
   let conflict: Conflict
   /// What the record is called.
   let title: String
+  /// Whether the record is on this device.
+  let isHere: Bool
   /// The id of this device.
   let device: String?
   /// Names of users by their ids.
@@ -35,6 +37,8 @@ struct ShownConflict: Sendable {
   var short: String { conflict.short }
   var column: String { conflict.column }
   var policy: String { conflict.policy }
+  /// Whether it waits for an answer, which can only be to keep what is where the record is gone.
+  var openness: String { conflict.isOpen ? isHere ? "open" : "open, record gone" : "" }
   /// What stands for the value of a side that has none.
   var nothing: String { conflict.isDeletion ? "the deletion" : "nothing" }
   /// The value that both edits began from, as a person reads it.
@@ -71,6 +75,11 @@ struct ShownConflict: Sendable {
 extension Conflict {
   /// What a person types for it.
   var short: String { String(id.suffix(6)) }
+
+  /// What a record is called that is not here, as far as the conflict says it.
+  var titleWithoutRecord: String {
+    (column == "title" ? loser.value?.stringValue : nil) ?? "\(recordTable) \(recordID.suffix(6))"
+  }
 }
 
 extension Store {
@@ -83,20 +92,21 @@ extension Store {
       let conflicts = try database.conflicts()
       let ordered = conflicts.filter(\.isOpen) + conflicts.filter { !$0.isOpen }
       return try ordered.map {
-        ShownConflict(conflict: $0, title: try database.title(of: $0), device: device, names: names)
+        let title = try database.titleOfRecord(in: $0)
+        return ShownConflict(
+          conflict: $0, title: title ?? $0.titleWithoutRecord, isHere: title != nil, device: device,
+          names: names)
       }
     }
   }
 }
 
 extension Database {
-  /// What the record of a conflict is called: its title, as far as anything here says it.
-  func title(of conflict: Conflict) throws -> String {
-    let title = try first(
+  /// The title of the record of a conflict; nil where it is not on this device.
+  func titleOfRecord(in conflict: Conflict) throws -> String? {
+    try first(
       String.self, "SELECT title FROM items WHERE id = ?1 UNION ALL SELECT title FROM lists WHERE id = ?1",
       [.text(conflict.recordID)])
-    let lost = conflict.column == "title" ? conflict.loser.value?.stringValue : nil
-    return title ?? lost ?? "\(conflict.recordTable) \(conflict.recordID.suffix(6))"
   }
 
   /// The conflict whose id is, or ends with, what was typed.

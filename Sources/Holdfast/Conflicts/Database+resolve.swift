@@ -12,6 +12,8 @@ extension Database {
   ///
   /// Whoever else chooses at the same time, and comes later to the server, finds his change set in quarantine (`conflict-resolved`).
   ///
+  /// The winner needs neither the record nor its column: it closes also a conflict of a record that is gone, or that this user may no longer read.
+  ///
   /// - Throws: `StoreError.recordMissing` when the conflict, its record, or what a record that is to come back refers to is not on the device;
   ///   `conflictResolved` when it is closed already; `valueUnfit` when the log lacks a value that the record must have, or for a value of
   ///   one's own for a record that is deleted; `Problem` when the value does not fit the column; `SQLiteError` when a constraint forbids it.
@@ -27,6 +29,7 @@ extension Database {
     guard let table = schema.index(of: conflict.recordTable),
       let column = schema.tables[table].columns.first(where: { $0.name == conflict.column })
     else {
+      if choice == .winner { return try close([conflict], .winner) }
       throw StoreError(
         .recordMissing, "This app's schema has no \(conflict.recordTable).\(conflict.column). Update the app."
       )
@@ -34,7 +37,7 @@ extension Database {
     let isHere = try local.row(table, conflict.recordID) != nil
     switch choice {
     case .winner:
-      if !conflict.isDeletion, !conflict.isWinnerInRecord {
+      if isHere, !conflict.isDeletion, !conflict.isWinnerInRecord {
         try set(column, of: conflict, to: column.value(of: conflict.winner.value), isHere)
       }
       try close([conflict], .winner)
@@ -58,7 +61,8 @@ extension Database {
     guard isHere else {
       throw StoreError(
         .recordMissing,
-        "The record \(conflict.recordID) of \(conflict.recordTable) is not on this device any more.")
+        "The record \(conflict.recordID) of \(conflict.recordTable) is not on this device any more. Keep the winner to close the conflict."
+      )
     }
     try column.check(Value(value))
     try local.connection.run(
@@ -73,7 +77,8 @@ extension Database {
     }
   }
 
-  /// Inserts the record of a deletion again, with all that the log has of it; what was written last counts.
+  /// Inserts the record of a deletion again, with all that the log has of it; what was written last counts. The log names the zone, and with it the
+  /// parent that is its root; a place in a list is made at its end.
   private func bringBack(_ conflict: Conflict, _ table: Int) throws {
     let definition = schema.tables[table]
     let log = try conflicts().filter {
@@ -84,13 +89,22 @@ extension Database {
       guard let column = definition.columns.first(where: { $0.name == edit.column }) else { continue }
       values[column.name] = try column.value(of: edit.loser.value)
     }
-    for column in definition.columns where values[column.name] ?? .null == .null {
-      if column.required, column.defaultValue ?? .null == .null {
-        throw StoreError(
-          .valueUnfit,
-          "The log does not have the \(column.name) of the deleted record, which \(definition.name) must have. Write it again."
-        )
-      }
+    if case .parent(let name) = definition.zone, values[name] == nil, let zone = conflict.zone,
+      let parent = definition.columns.first(where: { $0.name == name })?.reference,
+      schema.table(parent.table)?.zone == .root
+    {
+      values[name] = .text(zone)
+    }
+    let missing = definition.columns.filter { $0.required && values[$0.name] ?? .null == .null }
+    let places = missing.filter { $0.type == .position }.map(\.name)
+    for place in places { values[place] = .text("") }
+    let lacking = missing.filter { $0.type != .position && $0.defaultValue ?? .null == .null }
+    if !lacking.isEmpty {
+      let names = lacking.map(\.name).joined(separator: ", ")
+      throw StoreError(
+        .valueUnfit,
+        "The log does not have the \(names) of the deleted record, which \(definition.name) must have. Write the record again, with a value for it."
+      )
     }
     if let column = try local.rows.insertAgain(
       table, conflict.recordID, zone: conflict.zone.map { .text($0) } ?? .null, values)
@@ -99,6 +113,7 @@ extension Database {
         .recordMissing,
         "What the deleted record refers to by \(column) is not on this device. Bring that back first.")
     }
+    for place in places { try moveToEnd(conflict.recordID, of: definition.name, by: place) }
     try close(log.filter { $0.resolution == nil }, .loser)
   }
 }

@@ -54,6 +54,11 @@ extension Database {
     }
   }
 
+  /// Moves a record to the end of the list that it is in.
+  func moveToEnd(_ id: String, of table: String, by column: String) throws {
+    try put([id], at: .last, in: nil, ListOrder(table, by: column, in: schema))
+  }
+
   private func put(_ ids: [String], at place: Place, in parent: String?, _ order: ListOrder) throws {
     if ids.isEmpty { return }
     guard TextSet(ids).count == ids.count else {

@@ -123,7 +123,8 @@ export class Transaction extends Reader {
   }
 
   /**
-   * Closes a conflict: writes the value that is right, and says which it was. Of a deletion, `"loser"` brings the record back.
+   * Closes a conflict: writes the value that is right, and says which it was. Of a deletion, `"loser"` brings the record back. `"winner"` needs neither
+   * the record nor its column.
    *
    * @param choice `"winner"`, `"loser"` or `{value}`.
    */
@@ -132,32 +133,46 @@ export class Transaction extends Reader {
     if (!conflict) throw new WriteError("record-unknown", `There is no conflict ${id}.`);
     const { record_table: table, record_id: record, column_name: column, policy } = conflict;
     if (conflict.resolution) throw new WriteError("conflict-resolved", "The conflict is resolved already. Edit the record to change the outcome.");
-    const isGone = policy === "delete" && !this.draft.record(table, record);
-    if (isGone && choice === "loser") return this.bringBack(table, record);
-    if (isGone && choice !== "winner") {
+    const isKnown = this.schema.tables.get(table)?.columns.has(column) ?? false;
+    const isHere = isKnown && Boolean(this.draft.record(table, record));
+    if (isHere) {
+      if (choice === "loser") this.updateKept(table, record, { [column]: this.logged(table, column, conflict.loser_value) });
+      else if (choice !== "winner") this.update(table, record, { [column]: choice.value });
+      else if (policy !== "delete" && conflict.winner_at !== null) this.updateKept(table, record, { [column]: this.logged(table, column, conflict.winner_value) });
+    } else if (choice !== "winner") {
+      if (!isKnown) throw new WriteError("unknown-column", `This app's schema has no ${table}.${column}. Update the app.`);
+      if (policy !== "delete") throw new WriteError("record-unknown", `The record ${record} of ${table} is not on this device any more. Keep the winner to close the conflict.`);
+      if (choice === "loser") return this.bringBack(table, record);
       throw new WriteError("record-unknown", "The record was deleted. Take the loser to bring it back, or the winner to leave it.");
     }
-    if (choice === "loser") this.updateKept(table, record, { [column]: this.logged(table, column, conflict.loser_value) });
-    else if (choice !== "winner") this.update(table, record, { [column]: choice.value });
-    else if (policy !== "delete" && conflict.winner_at !== null) this.updateKept(table, record, { [column]: this.logged(table, column, conflict.winner_value) });
     return this.update("conflicts", id, { resolution: typeof choice === "string" ? choice : "other" });
   }
 
   /** A value of the log of conflicts in the kept form. */
   logged(table, name, text) {
-    const column = this.schema.table(table).columns.get(name);
-    if (!column) throw new WriteError("unknown-column", `${table} has no column ${name}. Update the app.`);
-    return text === null ? null : fromText(column, text);
+    return text === null ? null : fromText(this.schema.table(table).columns.get(name), text);
   }
 
-  /** Makes a deleted record again, with all that the log has of it. */
+  /**
+   * Makes a deleted record again, with all that the log has of it. The log names the zone, and with it the parent that is its root; a place in a list is
+   * made at its end.
+   */
   bringBack(table, record) {
-    const { columns } = this.schema.table(table);
+    const definition = this.schema.table(table);
+    const { columns, parentColumn } = definition;
     const log = this.all("conflicts", { where: { policy: "delete", record_table: table, record_id: record } }).map(({ id }) => this.draft.record("conflicts", id));
     const known = log.map((conflict) => conflict.columns).filter(({ column_name: name }) => columns.has(name));
     const values = new Map(known.map(({ column_name: name, loser_value: text }) => [name, this.logged(table, name, text)]));
-    const lacking = [...columns.values()].find(({ name, required, default: usual }) => required && usual === null && (values.get(name) ?? null) === null);
-    if (lacking) throw new WriteError("value-missing", `The log does not have the ${lacking.name} of the deleted record. Write it again.`);
+    const parent = columns.get(parentColumn)?.to;
+    if (parent && !values.has(parentColumn) && this.schema.table(parent).rule === "root") values.set(parentColumn, log[0].zone);
+    const missing = [...columns.values()].filter(({ name, required, default: usual }) => required && usual === null && (values.get(name) ?? null) === null);
+    for (const { name } of missing.filter(({ type }) => type === "position")) {
+      values.set(name, this.positions(table, 1, "last", { parent: values.get(definition.listColumn(name)) ?? null, position: name })[0]);
+    }
+    const lacking = missing.filter(({ type }) => type !== "position").map(({ name }) => name);
+    if (lacking.length > 0) {
+      throw new WriteError("value-missing", `The log does not have the ${lacking.join(", ")} of the deleted record, which ${table} must have. Write the record again, with a value for it.`);
+    }
     this.insertKept(table, record, Object.fromEntries(values), log[0].zone);
     for (const { id, columns: { resolution } } of log) if (!resolution) this.update("conflicts", id, { resolution: "loser" });
   }
