@@ -9,13 +9,16 @@ package struct SessionRequests {
 
   /// The request of a sign-up (`v1/accounts`) or a sign-in (`v1/sessions`).
   ///
-  /// - Throws: `StoreError.otherUser` when the database has another user's data.
+  /// - Throws: `StoreError.otherUser` when the database has another user's data; for a sign-up, when it has any user's, as a new account is another
+  ///   user also where it has the same name.
   package func request(
     _ path: String, name: String, password: String, device: String
   ) throws -> TransportRequest {
     let state = try database.state()
     // A seed for somebody else is left behind at the sign-in.
-    if state.device != nil, let known = state.name, known != name { throw Self.otherUser(known) }
+    if state.device != nil, let user = state.user, path == "v1/accounts" || (state.name ?? name) != name {
+      throw Self.otherUser(state.name ?? user)
+    }
     let continued = path == "v1/sessions" ? state.device : nil
     let body = JSONValue.object([
       .init("name", .string(name)), .init("password", .string(password)),
@@ -45,6 +48,8 @@ package struct SessionRequests {
 
   static func otherUser(_ known: String) -> StoreError {
     StoreError(
-      .otherUser, "This database belongs to \(known). Remove that user's data first, or use another file.")
+      .otherUser,
+      "This database belongs to \(known). Sign in as \(known), or use another file: the records of this one can be imported into it."
+    )
   }
 }

@@ -8,7 +8,8 @@ extension SyncEngine {
   ///   - name: 1 to 64 of a-z, 0-9, `.`, `_` and `-`, beginning with a letter or digit.
   ///   - password: 8 to 1,024 bytes.
   ///   - device: what the device is called: 1 to 64 characters.
-  /// - Throws: `Problem` when the server refuses; `StoreError.offline`; `StoreError.otherUser`.
+  /// - Throws: `Problem` when the server refuses; `StoreError.offline`; `StoreError.otherUser` when the database has a user's data, before anything
+  ///   is sent. Sign up with another file then, and import this one: `Store.importRecords(from:namespace:updating:)`.
   public func signUp(name: String, password: String, device: String) async throws {
     try await open("v1/accounts", name: name, password: password, device: device)
   }

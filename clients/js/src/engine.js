@@ -131,9 +131,9 @@ export class SyncEngine {
 
   // The account.
 
-  /** Makes an account, and signs in. @throws ServerError; SyncError; RangeError when the device has another user's data. */
+  /** Makes an account, and signs in. @throws ServerError; SyncError; RangeError when the device has a user's data: a new account is another user. */
   async signUp(name, password, device = "browser") {
-    await this.requireUser(name);
+    await this.requireUser();
     return this.beginSession("v1/accounts", { name, password, device: { name: device } });
   }
 
@@ -151,7 +151,7 @@ export class SyncEngine {
     return this.beginSession("v1/sessions", { token, device: { name: device, ...(id ? { id, session } : {}) } });
   }
 
-  /** Before the server makes an account or a session that this device can't have. */
+  /** Before the server makes an account or a session that this device can't have. @param name whose data the device may have; none for nobody's. */
   async requireUser(name) {
     await this.store.catchUp();
     const { user, userName } = this.device;

@@ -12,7 +12,7 @@ import { Zones } from "./zones.js";
 
 /** Why a device can't have a session of another user. */
 export function otherUser(name) {
-  return new RangeError(`This device has the data of ${name}. Sign in as ${name}, or erase the data first.`);
+  return new RangeError(`This store has the data of ${name}. Sign in as ${name}, or open a store of another name: the records of this one can be copied into it.`);
 }
 
 /** The session of an answer, as plain objects. @throws SyntaxError when it is none. */

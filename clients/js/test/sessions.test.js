@@ -13,6 +13,8 @@ test("a device with somebody's data makes no account and no session of another u
   const list = await phone.makeList("Groceries");
   await phone.engine.signOut();
   await assert.rejects(phone.engine.signUp("bob", password), RangeError);
+  // A new account is another user, whatever its name.
+  await assert.rejects(phone.engine.signUp("ada", password), RangeError);
   // The name is free still.
   const laptop = await Device.signUp("bob", { server });
   await assert.rejects(phone.engine.signIn("bob", password), RangeError);
@@ -59,3 +61,19 @@ for (const usesCookie of [false, true]) {
     assert.equal(phone.store.all("lists").length, 1);
   });
 }
+
+test("the records of a store are copied into one of another account, with their ids (I2)", async (t) => {
+  const server = await Server.start(t);
+  const phone = await Device.signUp("ada", { server });
+  const list = await phone.makeList("Groceries", "Milk", "Bread");
+  await phone.sync();
+  // As on a server that has lost the account and what was its own.
+  const restored = await Server.start(t);
+  const fresh = await Device.signUp("ada", { server: restored });
+  await fresh.write((db) => {
+    for (const table of ["lists", "items"]) for (const record of phone.store.all(table)) db.insert(table, { ...record, zone: null });
+  });
+  await fresh.sync();
+  assert.equal(fresh.store.quarantined().length, 0);
+  assert.deepEqual(fresh.titles(list), ["Milk", "Bread"]);
+});
