@@ -76,6 +76,62 @@ struct RestoreTests {
     #expect(try phone.contents(scene.schema) == contents)
     #expect(try laptop.contents(scene.schema) == contents)
   }
+
+  @Test(
+    "the records of an account that the backup lacks go on in another file, with what was not sent (I2, I3)")
+  func lostAccount() async throws {
+    let scene = try Scene()
+    let phone = try await scene.signUp("anna", on: "phone")
+    let list = try await phone.makeList("Anna's")
+    try await phone.engine.sync()
+    let backup = scene.folder.appendingPathComponent("yesterday").path
+    _ = try Backup(scene.server.shared.location).write(to: backup)
+    let old = try await scene.signUp("cy", on: "old")
+    let own = try await old.makeList("Cy's")
+    let item = try await old.insert(own, "Sent")
+    let share = { (role: String) in
+      try await phone.store.write {
+        try $0.execute(
+          "INSERT INTO members (zone, name, role) VALUES (?, 'cy', ?)", [.text(list), .text(role)])
+      }
+      try await phone.engine.sync()
+    }
+    try await old.engine.sync()
+    try await share("editor")
+    try await old.acceptAll()
+    _ = try await old.insert(own, "Unsent")
+    _ = try await old.insert(list, "Unsent, Anna's")
+
+    try loseAndRestore(scene, backup)
+    for attempt in ["sync", "sign up"] {
+      let error = await #expect(throws: StoreError.self) {
+        if attempt == "sync" {
+          try await old.engine.sync()
+        } else {
+          try await old.engine.signUp(name: "cy", password: "correct-horse", device: "old")
+        }
+      }
+      #expect(error?.code == (attempt == "sync" ? .signedOut : .otherUser))
+    }
+    // Nothing was asked of the server: the name is free.
+    let new = try await scene.signUp("cy", on: "new")
+    let report = try await new.store.importRecords(from: old.path, namespace: "cy")
+    #expect(report.created == 3 && report.problems.count == 2 && report.ignored.isEmpty)
+    try await new.engine.sync()
+    #expect(try await new.store.quarantined().isEmpty)
+    #expect(try await new.store.read { try $0.find(Row.self, id: item) }?.list_id == own)
+
+    // What was written into a list of somebody else comes when it is shared again.
+    try await phone.engine.sync()
+    try await share("editor")
+    try await new.acceptAll()
+    let rest = try await new.store.importRecords(from: old.path, namespace: "cy")
+    #expect(rest.created == 1 && rest.kept == 4 && rest.problems.isEmpty)
+    try await new.engine.sync()
+    #expect(try await new.store.quarantined().isEmpty)
+    let titles = try scene.server.database().rows("SELECT title FROM items ORDER BY title")
+    #expect(titles == [["Sent"], ["Unsent"], ["Unsent, Anna's"]])
+  }
 }
 
 extension Device {

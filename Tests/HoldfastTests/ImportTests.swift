@@ -49,6 +49,35 @@ struct ImportTests {
       ])
   }
 
+  @Test("of a file of this library comes what its user owned, by its ids, and what was not sent (I2, I10)")
+  func deviceFile() async throws {
+    let old = try Fixture()
+    try await old.signIn()
+    try await old.answer(IDs.part(IDs.listChange + "," + IDs.itemChange("Milk")))
+    let zone = { (zone: String, role: String, changes: String) in
+      #""zones":[{"zone":"\#(zone)","role":"\#(role)","from":"","to":"0000000b.2","more":false,"remaining":0,"changes":[\#(changes)]}]"#
+    }
+    let (list, word) = (
+      #"{"table":"lists","id":"\#(IDs.other)","rev":1,"seq":1,"columns":{"title":"Of Bob"}}"#,
+      #"{"table":"words","id":"\#(UUID().uuidString.lowercased())","rev":1,"seq":1,"columns":{"text":"ant"}}"#
+    )
+    try await old.answer(zone(IDs.other, "editor", list))
+    try await old.answer(zone("dictionary", "viewer", word))
+    try await old.store.write {
+      try $0.execute(
+        "INSERT INTO items (id, list_id, title) VALUES (?, ?, 'Tea'), (?, ?, 'Of Bob')",
+        [IDs.list, IDs.list, IDs.other, IDs.other].map { .text($0) })
+    }
+    let device = try Fixture()
+    let report = try await device.store.importRecords(from: old.path, namespace: "ann")
+    #expect(report.created == 3 && report.ignored.isEmpty)
+    #expect(report.problems.map(\.table).sorted() == ["items", "lists"])
+    #expect(report.problems.allSatisfy { $0.key == IDs.other && $0.isLeftOut })
+    #expect(try await titles(device) == ["Milk", "Tea"])
+    #expect(try await device.store.read { try $0.find(Item.self, id: IDs.item) }?.list_id == IDs.list)
+    #expect(try await device.value("SELECT count(*) FROM words") == 0)
+  }
+
   @Test("an import that is repeated writes nothing, and what the app changed since stays (I3)")
   func repeated() async throws {
     let device = try Fixture()

@@ -19,10 +19,15 @@ struct SQLiteSource {
   let tables: [Table]
   /// What the schema does not have.
   let ignored: [String]
+  /// Of a file of this library, the zones of others and the public ones, whose records are not read; nil of another file.
+  private let otherZones: DeviceZones?
 
+  /// - Parameter writable: the zones of the store that its user may write to.
   /// - Throws: `SQLiteError`; `StoreError.valueUnfit` for a view without a column `id`.
-  init(path: String, schema: SyncSchema) throws {
+  init(path: String, schema: SyncSchema, writable: [String]) throws {
     connection = try SQLiteConnection(path: path, access: .readOnly)
+    let isDevice = try connection.value("PRAGMA application_id") == .integer(DeviceTables.applicationID)
+    otherZones = isDevice ? try DeviceZones(connection, writable: writable, public: schema.publicZones) : nil
     let names = try connection.rows(
       "SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
     )
@@ -33,7 +38,7 @@ struct SQLiteSource {
       guard let index = Self.match(source, in: schema.tables.map(\.name)),
         !schema.tables[index].isBuiltIn
       else {
-        ignored.append(source)
+        if !isDevice || !Self.isOfDevice(source, schema) { ignored.append(source) }
         continue
       }
       let table = schema.tables[index]
@@ -44,7 +49,7 @@ struct SQLiteSource {
         continue
       }
       tables.append(found)
-      ignored += others
+      ignored += others.filter { !isDevice || !["zone", "rev"].contains($0) }.map { "\(source).\($0)" }
     }
     self.tables = Self.sorted(tables, in: schema)
     self.ignored = ignored
@@ -53,9 +58,11 @@ struct SQLiteSource {
   /// Reads the records of a table, some at a time.
   func read(_ table: Table, batch: Int, _ body: ([ImportedRecord]) async throws -> Void) async throws {
     let columns = [table.key] + table.columns.map { SQLiteName.quoted($0.source) }
+    let condition = otherZones == nil ? "" : "WHERE \(DeviceZones.isOwn)"
     let statement = try connection.statement(
-      "SELECT \(columns.joined(separator: ", ")) FROM \(SQLiteName.quoted(table.source))")
+      "SELECT \(columns.joined(separator: ", ")) FROM \(SQLiteName.quoted(table.source)) \(condition)")
     defer { statement.reset() }
+    if let otherZones { try statement.bind(otherZones.list, at: 1) }
     var records: [ImportedRecord] = []
     while try statement.step() {
       let values = statement.values
@@ -69,6 +76,17 @@ struct SQLiteSource {
       }
     }
     if !records.isEmpty { try await body(records) }
+  }
+
+  /// How many records are left out as they are in zones of others, by table and zone.
+  func recordsOfOthers() throws -> [ImportReport.Problem] {
+    guard let otherZones else { return [] }
+    return try tables.flatMap { try otherZones.problems(of: $0.source, named: $0.name, connection) }
+  }
+
+  /// Whether a table is one of this library's own.
+  private static func isOfDevice(_ name: String, _ schema: SyncSchema) -> Bool {
+    name.hasPrefix("holdfast_") || schema.table(name)?.isBuiltIn == true
   }
 
   private static func table(
@@ -92,7 +110,7 @@ struct SQLiteSource {
     var ignored: [String] = []
     for name in names where name != key {
       guard let index = match(name, in: table.columns.map(\.name)) else {
-        ignored.append("\(source).\(name)")
+        ignored.append(name)
         continue
       }
       columns.append((table.columns[index].name, name))

@@ -12,6 +12,10 @@ extension Store {
   /// for problem in report.problems { print(problem.table, problem.key, problem.reason) }
   /// ```
   ///
+  /// The other file may be one of this library, such as that of an account that a restored server no longer knows. What comes then is what the user
+  /// owned, with its ids, and with the edits that were not sent. Members, conflicts, the quarantine, public zones, and zones of others that this
+  /// store's user may not write to are left out.
+  ///
   /// An import can be repeated, also after a crash: a record that is in the store already stays as it is.
   ///
   /// - Parameters:
@@ -25,13 +29,17 @@ extension Store {
   public func importRecords(from path: String, namespace: String, updating: Bool = false) async throws
     -> ImportReport
   {
-    let source = try SQLiteSource(path: path, schema: schema)
+    let writable = try await read { database in
+      try database.fetch(String.self, "SELECT zone FROM holdfast_zones WHERE role IN ('owner', 'editor')")
+    }
+    let source = try SQLiteSource(path: path, schema: schema, writable: writable)
     var records = RecordImport(into: self, namespace: namespace, isUpdating: updating)
     for table in source.tables {
       try await source.read(table, batch: 500) { try await records.add($0) }
     }
     var report = try await records.finish()
     report.ignored = source.ignored
+    report.problems += try source.recordsOfOthers()
     return report
   }
 }
