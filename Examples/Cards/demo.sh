@@ -131,6 +131,16 @@ device teacher sync </dev/null
 expect $'1 sent, 0 received, 1 refused' bob sync
 expect '' bob sets
 "$bin/cards" status --db "$folder/bob.db"
-[[ $("$bin/cards" status --db "$folder/bob.db") == *refused:* ]]
+[[ $("$bin/cards" status --db "$folder/bob.db") == *'1 refused:'*term=Peru* ]]
+device bob discard 1 </dev/null
+expect 'user: bob; 0 waiting' bob status
+
+heading '9. Two sets of one title are told apart by their ids.'
+for student in ann bob; do device ann new French un=one </dev/null; done
+twins=$("$bin/cards" show French --db "$folder/ann.db" 2>&1 || true)
+echo "$twins"
+[[ $twins =~ ([0-9a-f-]{36})\ \ French ]]
+device ann remove "${BASH_REMATCH[1]}" </dev/null
+expect 'un = one' ann show French
 "$bin/holdfast" doctor --data "$folder/server"
 heading 'All is as it has to be.'

@@ -36,15 +36,19 @@ public enum CardsError: Error, Hashable, CustomStringConvertible {
   case noServer
   /// Nobody is signed in, and studying is counted for a person.
   case signedOut
-  /// There is nothing of this name, or there are several.
+  /// There is nothing of this name.
   case notFound(String)
+  /// There are several, which are named with their ids.
+  case several(String, [String])
 
   /// What is wrong, and what to do.
   public var description: String {
     switch self {
     case .noServer: "Which server? Say --server URL or set CARDS_SERVER."
     case .signedOut: "Studying is counted for a person. Sign in first; after that it works without a network."
-    case .notFound(let name): "There is no \(name), or more than one. Give the whole title, or an id."
+    case .notFound(let name): "There is no \(name). Give its title, the beginning of it, or an id."
+    case .several(let name, let matches):
+      "There is more than one \(name). Give the whole title, or an id:\(matches.map { "\n  \($0)" }.joined())"
     }
   }
 }

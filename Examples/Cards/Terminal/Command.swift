@@ -178,13 +178,15 @@ struct Command: Sendable {
     Command(
       form: "conflicts", counts: 0...0, options: ["keep", "other"],
       summary:
-        "Shows definitions that two people changed, the one that holds first; --keep or --other decides."
+        "Shows definitions that two people changed, the one that holds first; --keep or --other decides. Of a term that is gone only --keep does."
     ) { session, _ in
       for conflict in try await session.cards.store.read({ try $0.conflicts(onlyOpen: true) }) {
         say("\(conflict.winner.value?.stringValue ?? "") | \(conflict.loser.value?.stringValue ?? "")")
         if session.options.flags.isDisjoint(with: ["keep", "other"]) { continue }
         let isOther = session.options.flags.contains("other")
-        try await session.cards.store.write { try $0.resolve(conflict, taking: isOther ? .loser : .winner) }
+        do {
+          try await session.cards.store.write { try $0.resolve(conflict, taking: isOther ? .loser : .winner) }
+        } catch let error as StoreError where error.code == .recordMissing { say("  \(error)") }
       }
     },
   ]
@@ -218,7 +220,23 @@ struct Command: Sendable {
       session, _ in
       let account = try await session.cards.store.account()
       say("user: \(account?.name ?? "nobody"); \(try await session.cards.store.waitingOperations()) waiting")
-      for set in try await session.cards.store.quarantined() { say("refused: \(set.reason)") }
+      for set in try await session.cards.store.quarantined() {
+        say("\(set.number) refused: \(set.reason)")
+        for operation in set.operations {
+          let values = operation.columns.sorted { $0.key < $1.key }.map {
+            "\($0.key)=\($0.value.stringValue ?? String(decoding: $0.value.bytes, as: UTF8.self))"
+          }
+          say("   \(operation.kind.rawValue) \(operation.table) \(values.joined(separator: ", "))")
+        }
+      }
+    },
+    Command(form: "resend NUMBER", counts: 1...1, summary: "Writes again what was refused, to be sent.") {
+      session, words in
+      try await session.cards.store.resend(session.refused(words[0]))
+    },
+    Command(form: "discard NUMBER", counts: 1...1, summary: "Discards what was refused, for good.") {
+      session, words in
+      try await session.cards.store.discard(session.refused(words[0]))
     },
   ]
 }

@@ -39,13 +39,21 @@ struct Session {
       name, in: try await cards.catalogue().map { ($0.id, $0.title) }, "set \"\(name)\" in the catalogue")
   }
 
+  /// The number of a refused change set.
+  func refused(_ word: String) async throws -> Int64 {
+    guard let set = try await cards.store.quarantined().first(where: { String($0.number) == word }) else {
+      throw CardsError.notFound("refused change \"\(word)\"")
+    }
+    return set.number
+  }
+
   private func find(_ name: String, in all: [(id: String, title: String)], _ what: String) throws -> String {
     for matches in [
       all.filter { $0.id == name || $0.title == name },
       all.filter { $0.title.lowercased().hasPrefix(name.lowercased()) },
     ] {
       if matches.count == 1 { return matches[0].id }
-      if matches.count > 1 { break }
+      if matches.count > 1 { throw CardsError.several(what, matches.map { "\($0.id)  \($0.title)" }) }
     }
     throw CardsError.notFound(what)
   }
