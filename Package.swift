@@ -125,7 +125,7 @@ let package = Package(
       name: "HoldfastCommand",
       dependencies: [
         "HoldfastCore", "HoldfastSystem", "HoldfastService", "HoldfastSQLite", "HoldfastSQLiteStore",
-        "HoldfastServer", "HoldfastHTTP", "HoldfastCurl", "Holdfast", "HoldfastRecords",
+        "HoldfastServer", "HoldfastHTTP", "HoldfastPostgres", "HoldfastCurl", "Holdfast", "HoldfastRecords",
       ],
       swiftSettings: strict),
     .executableTarget(

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import HoldfastCore
+import HoldfastPostgres
 import HoldfastSQLite
 
 /// The command line: finds the subcommand, parses its options and runs it.
@@ -83,6 +84,14 @@ enum Program {
       return status
     } catch let error as UsageError {
       return fail("\(error)\nSee holdfast \(name) --help.", status: 64)
+    } catch let error as PostgresError
+      where [.duplicatePreparedStatement, .undefinedPreparedStatement].contains(error.code)
+    {
+      return fail(
+        """
+        The address of the database is that of a pooler in transaction mode. Name the database itself with --database-direct, too. \
+        PostgreSQL says: \(error)
+        """, status: 1)
     } catch {
       return fail("\(error)", status: 1)
     }

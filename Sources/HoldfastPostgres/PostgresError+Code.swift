@@ -100,6 +100,8 @@ extension PostgresError {
     public static let featureNotSupported = Code("0A000")
     /// The prepared statement does not exist.
     public static let undefinedPreparedStatement = Code("26000")
+    /// A prepared statement of this name exists already, as behind a pooler in transaction mode.
+    public static let duplicatePreparedStatement = Code("42P05")
     /// The role lacks the privilege.
     public static let insufficientPrivilege = Code("42501")
     /// The SQL is invalid.

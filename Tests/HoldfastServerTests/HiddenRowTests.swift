@@ -84,6 +84,10 @@ import Testing
     let error = #expect(throws: ServerError.self) { try server.reopen() }
     let name = String(setting.prefix { $0 != " " })
     #expect(error.map { "\($0)".contains("SET \(name) = ") } == true)
+    let found = #expect(throws: ServerError.self) {
+      try Server.check(Configuration(database: server.location))
+    }
+    #expect(found?.code == .refused)
     for setting in ["row_security = off", "extra_float_digits = 1"] { try Self.set(setting, of: url) }
     try server.reopen()
     try anna.pull()

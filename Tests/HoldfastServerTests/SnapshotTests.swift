@@ -60,6 +60,33 @@ struct SnapshotTests {
     #expect(try file.value("SELECT token FROM holdfast_zones")?.text == ann.acks[list])
   }
 
+  @Test(
+    "made by a command take away what killed ones left, and no other's files, nor those of one that goes on (I4)"
+  )
+  func leftovers() throws {
+    let ann = try server.signUp("ann")
+    let list = try ann.makeList()
+    let folder = NSTemporaryDirectory() + "/holdfast-leftovers-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let running = try SnapshotDraft(of: folder + "/sn", random: { [UInt8](repeating: 0x22, count: $0) })
+    let own = ["sn.22222222.new", "sn.22222222.new.build", "sn.22222222.new.lock"]
+    // Without a lock's file, with contents in it, and of another snapshot.
+    let others = ["sn.33333333.new", "sn.44444444.new.lock", "sn.new.lock", "other.11111111.new.lock"]
+    let dead = ["", "-journal", ".build", ".build-journal"].map { "sn.11111111.new" + $0 }
+    for name in own.dropLast() + others.prefix(2) + dead {
+      try Data("text".utf8).write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
+    }
+    for name in others.suffix(2) + ["sn.11111111.new.lock"] {
+      try Data().write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
+    }
+    _ = try SnapshotWriter(server.location).write(.zone(list), to: folder + "/sn")
+    let left = { try FileManager.default.contentsOfDirectory(atPath: folder).sorted() }
+    #expect(try left() == (["sn"] + own + others).sorted())
+    running.remove()
+    #expect(try left() == (["sn"] + others).sorted())
+  }
+
   @Test("are no stranger's: 404, also from the cache, and again after leaving (I10)")
   func strangers() throws {
     let (ann, bob) = (try server.signUp("ann"), try server.signUp("bob"))

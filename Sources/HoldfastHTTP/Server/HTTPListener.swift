@@ -149,6 +149,7 @@ extension HTTPServerError {
       }
     self.init(
       .cannotBind, systemError: error,
-      "cannot listen on \(address)\(port == 0 ? "" : " port \(port)"): \(String(cString: strerror(error))); \(advice)")
+      "cannot listen on \(address)\(port == 0 ? "" : " port \(port)"): \(String(cString: strerror(error))); \(advice)"
+    )
   }
 }

@@ -14,6 +14,8 @@ struct PostgresExtension {
   private let replaced: [StoredColumns.Replaced]
   /// The repairs, one line per table.
   private(set) var repaired: [String] = []
+  /// Whether others have changed the functions of the triggers. The change of a schema drops some of its own.
+  private var functionsAreOthers = false
   private var schema: SyncSchema { tables.schema }
 
   init(
@@ -34,6 +36,7 @@ struct PostgresExtension {
   /// - Returns: the migrated tables.
   /// - Throws: `ServerError`.
   mutating func extend(from old: SyncSchema?) throws -> [PostgresRelation] {
+    functionsAreOthers = try TriggerFunctions.areOthers(on: connection)
     var difference: SchemaDifference?
     if let old, old != schema {
       let found = try SchemaDifference(serving: schema, after: old, removals)
@@ -210,10 +213,9 @@ struct PostgresExtension {
         `holdfast doctor --repair` puts them back, and feeds what has changed.
         """)
     }
-    let isDamaged = try TriggerFunctions.areOthers(on: connection)
-    if isDamaged, missing.isEmpty { repaired.append("repaired: the functions of the triggers") }
+    if functionsAreOthers, missing.isEmpty { repaired.append("repaired: the functions of the triggers") }
     // With its function a trigger is gone, too.
-    if known.isEmpty || known.text(0, 0) != mark || !missing.isEmpty || isDamaged {
+    if known.isEmpty || known.text(0, 0) != mark || !missing.isEmpty || functionsAreOthers {
       try connection.execute(functions)
       try TriggerFunctions.keep(on: connection)
       // With its function a default is gone, too.

@@ -120,10 +120,33 @@ public struct Configuration: Sendable {
   func checkSurroundings() throws -> TLSFiles.Contents? {
     if let schema { try rules.check(against: schema) }
     try checkWebFolder()
-    if let snapshotFolder { try SnapshotCache.check(snapshotFolder) }
+    try checkMetrics()
+    // The folder of a data directory is made with it.
+    let standing = database.snapshotFolder.flatMap { RealPath($0) == nil ? nil : $0 }
+    if let folder = snapshotFolder ?? standing { try SnapshotCache.check(folder) }
     let contents = try tls?.read()
     _ = try contents?.pair
     return contents
+  }
+
+  /// Checks that the metrics are not served where the protocol is.
+  ///
+  /// - Throws: `ServerError.refused`.
+  private func checkMetrics() throws(ServerError) {
+    guard let metrics, metrics.port == port, port != 0, let own = IPAddress(address),
+      let other = IPAddress(metrics.host), Self.covers(own, other) || Self.covers(other, own)
+    else { return }
+    throw ServerError(
+      .refused,
+      "The server and its metrics can't both listen on port \(port) of \(address). Name another port with --metrics."
+    )
+  }
+
+  /// Whether a socket of an address takes the connections to another one, too.
+  private static func covers(_ address: IPAddress, _ other: IPAddress) -> Bool {
+    let all = IPAddress.Range("0.0.0.0/0")
+    return address == other || address == IPAddress("::")
+      || address == IPAddress("0.0.0.0") && all?.contains(other) == true
   }
 
   /// Checks that the folder of the web app has nothing that others must not read.

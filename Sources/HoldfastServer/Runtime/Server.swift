@@ -43,6 +43,7 @@ public final class Server: Sendable {
   public init(_ configuration: Configuration) throws {
     // Whatever else keeps the server from starting does so before the schema is applied to the database.
     let contents = try configuration.checkSurroundings()
+    if let folder = configuration.snapshotFolder { try SnapshotCache.make(folder) }
     let listener = try HTTPListener(address: configuration.address, port: configuration.port)
     let metricsListener = try configuration.metrics.map { address throws(HTTPServerError) in
       try HTTPListener(address: address.host, port: address.port)

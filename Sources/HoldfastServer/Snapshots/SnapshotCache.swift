@@ -27,14 +27,21 @@ final class SnapshotCache: @unchecked Sendable {
   init(_ folder: String, limit: Int64, epoch: String) throws(ServerError) {
     self.folder = folder
     self.limit = limit
+    try Self.make(folder)
+    try read(epoch)
+    trim()
+  }
+
+  /// Makes the folder if it is missing, and checks it.
+  ///
+  /// - Throws: `ServerError.unreachable`.
+  static func make(_ folder: String) throws(ServerError) {
     if mkdir(folder, 0o700) != 0, errno != EEXIST {
       throw ServerError(
         .unreachable,
         "The folder \(folder) can't be made: \(systemMessage(errno)). Name another with --cache.")
     }
-    try Self.check(folder)
-    try read(epoch)
-    trim()
+    try check(folder)
   }
 
   /// Checks that snapshots can be kept in a folder, or that it can be made. Writes nothing.

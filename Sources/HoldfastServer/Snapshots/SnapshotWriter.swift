@@ -25,20 +25,16 @@ public struct SnapshotWriter {
   public func write(_ contents: SnapshotContents, to path: String) throws -> [(zone: String, token: String)] {
     let target = SnapshotTarget(path: path, dataDirectory: dataDirectory)
     try target.check()
-    let new = "\(path).\(hexadecimal(random(4))).new"
+    let draft = try SnapshotDraft(of: path, random: random)
+    defer { draft.remove() }
     let builder = SnapshotBuilder(schema: database.schema, epoch: database.epoch)
     let zones = try database.read { reader in
-      try writing(path) { try builder.build(contents, from: reader, to: new) }
+      try writing(path) { try builder.build(contents, from: reader, to: draft.path) }
     }
-    do {
-      // A device may have opened the earlier one as its database meanwhile.
-      try target.check()
-      guard rename(new, path) == 0 else {
-        throw ServerError(.unreachable, "\(path) can't be written: \(systemMessage(errno)).")
-      }
-    } catch {
-      unlink(new)
-      throw error
+    // A device may have opened the earlier one as its database meanwhile.
+    try target.check()
+    guard rename(draft.path, path) == 0 else {
+      throw ServerError(.unreachable, "\(path) can't be written: \(systemMessage(errno)).")
     }
     let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
     try syncToDisk(folder)

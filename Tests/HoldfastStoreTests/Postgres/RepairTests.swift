@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastPostgres
 import ServerScenes
+import Synchronization
 import TemporaryPostgres
 import Testing
 
@@ -206,6 +207,24 @@ import Testing
     #expect(try repair() == [line])
     #expect(try server.findings() == [])
     #expect(try repair() == [])
+  }
+
+  @Test("a change of the schema is no repair, and functions that others have replaced before it are one")
+  func changed() throws {
+    let lines = Mutex<[String]>([])
+    let start = { (schema: SyncSchema, removals: Removals) throws in
+      _ = try server.location.serve(
+        schema: schema, removals: removals,
+        DatabaseService(
+          environment: server.world.environment, log: { line in lines.withLock { $0.append(line) } })
+      ).database.close()
+    }
+    server.inline = nil
+    try start(SchemaChangeTests.renamed(), .refuse)
+    #expect(lines.withLock { $0 } == [])
+    try sql.run("DROP FUNCTION holdfast.now")
+    try start(SchemaChangeTests.reduced(), .allow)
+    #expect(lines.withLock { $0 } == ["repaired: the functions of the triggers"])
   }
 
   @Test("access that was changed by hand is worked out from the members again (I10)") func access() throws {
