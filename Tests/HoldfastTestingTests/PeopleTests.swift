@@ -115,6 +115,8 @@ struct PeopleTests {
         try await phone.engine.signIn(name: "ann", password: "guessed it", device: "phone")
       }
       #expect(wrong?.code == .credentialsWrong)
+      // A file with a user's data signs up nobody.
+      try await phone.engine.signOut(removingData: true)
       let taken = await #expect(throws: Problem.self) {
         try await phone.engine.signUp(name: "ann", password: "correct horse", device: "phone")
       }
