@@ -134,7 +134,7 @@ package final class PostgresStore: StoreWriter {
   package func write(_ delta: Delta) throws { try write(delta, andCommit: nil) }
 
   package func commit(_ delta: Delta, announcing changes: ZoneChanges) throws {
-    do { try write(delta, andCommit: changes) } catch  where error.isConnectionLost {
+    do { try write(delta, andCommit: changes) } catch let error where error.isConnectionLost {
       throw UnknownOutcome(error)
     }
     isInTransaction = false

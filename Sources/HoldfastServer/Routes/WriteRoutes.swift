@@ -73,10 +73,8 @@ struct WriteRoutes {
     }
     let body = request.body
     // Only a deletion of many takes any; a guard in another place would be missed.
-    if case (.table, "DELETE") = (target, request.method) {
-    } else {
-      try QueryParameters(request).requireOnly()
-    }
+    let isDeletionOfMany = if case .table = target { request.method == "DELETE" } else { false }
+    if !isDeletionOfMany { try QueryParameters(request).requireOnly() }
     switch (target, request.method) {
     case (.batch, _): return try reader.batch(body)
     case (.restoration(let table, let id), _): return try reader.one(.restore, table, id, nil, body)
