@@ -26,12 +26,14 @@ import Testing
 
     private let calls = Mutex<[Call]>([])
     private let statuses: Mutex<[Int]>
+    private let retryAfter: Int?
     /// The push tokens that it calls dead.
     let gone = Mutex<[String]>([])
     private let stream: AsyncStream<Call>
     private let heard: AsyncStream<Call>.Continuation
 
-    init(statuses: [Int] = []) {
+    init(statuses: [Int] = [], retryAfter: Int? = nil) {
+      self.retryAfter = retryAfter
       self.statuses = Mutex(statuses)
       (stream, heard) = AsyncStream.makeStream(of: Call.self)
     }
@@ -40,7 +42,7 @@ import Testing
       WebhookConfiguration(secret: Array("0123456789abcdef".utf8)) { [self] delivery in
         let status = statuses.withLock { $0.isEmpty ? 200 : $0.removeFirst() }
         guard status == 200, let body = try? JSONValue(parsing: delivery.body) else {
-          return WebhookConfiguration.Answer(status: status)
+          return WebhookConfiguration.Answer(status: status, retryAfter: retryAfter)
         }
         let zones = body["zones"]?.elements ?? []
         let call = Call(
@@ -183,6 +185,16 @@ import Testing
     let second = Program()
     try await withServer(second) { _ in await second.receive(bob, 1) }
     #expect(!second.all.contains { $0.zones[alice] != nil })
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  @Test("a program that asks for a wait of a negative time without end is called again (I12)")
+  func negativeWait() async throws {
+    let program = Program(statuses: [503], retryAfter: .min)
+    try await withServer(program) { server in
+      await program.receive(try await signUp(server, "alice"), 1)
+    }
+    #expect(WebhookConfiguration.Answer(status: 503, retryAfter: .max).retryAfter == 3600)
     try? FileManager.default.removeItem(at: folder)
   }
 

@@ -72,9 +72,12 @@ struct WriteRoutes {
       Identifier.make(milliseconds: api.environment.now(), random: random.pair())
     }
     let body = request.body
-    // Only a deletion of many takes any; a guard in another place would be missed.
-    let isDeletionOfMany = if case .table = target { request.method == "DELETE" } else { false }
-    if !isDeletionOfMany { try QueryParameters(request).requireOnly() }
+    let parameters = try QueryParameters(request)
+    if case .table = target, request.method == "DELETE" {
+      try parameters.requireOnly("ids", "atomic")
+    } else {
+      try parameters.requireOnly()
+    }
     switch (target, request.method) {
     case (.batch, _): return try reader.batch(body)
     case (.restoration(let table, let id), _): return try reader.one(.restore, table, id, nil, body)
@@ -82,7 +85,6 @@ struct WriteRoutes {
     case (.table(let table), "POST"): return try reader.creations(in: table, body)
     case (.table(let table), "PATCH"): return try reader.updates(in: table, body)
     case (.table(let table), _):
-      let parameters = try QueryParameters(request)
       return (
         try isAtomic(parameters) ? .atomic : .each, reader.deletions(in: table, try ids(in: parameters))
       )

@@ -152,7 +152,7 @@ final class Webhook: @unchecked Sendable {
       lock.hold { plan.refused(zones, now: surroundings.environment.measured(), random: random) }
     default:
       surroundings.log("The webhook gave no good answer: \(answer.status)")
-      postpone(retryAfter: Int64(min(answer.retryAfter ?? 0, 3600)) * 1000)
+      postpone(retryAfter: Int64(answer.retryAfter ?? 0) * 1000)
     }
   }
 

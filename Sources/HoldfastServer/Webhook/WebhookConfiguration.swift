@@ -14,15 +14,15 @@ public struct WebhookConfiguration: Sendable {
   public struct Answer: Sendable {
     /// The HTTP status; 0 if there was no answer.
     public let status: Int
-    /// Retry-After in seconds; nil if absent.
+    /// Retry-After in seconds, from 0 to 3,600; nil if absent.
     public let retryAfter: Int?
     /// The body. Of a 2xx answer, `{"gone": ["token", …]}` names push tokens that no longer work.
     public let body: [UInt8]
 
-    /// Creates an answer.
+    /// Creates an answer. A Retry-After out of range counts as the nearest one in it.
     public init(status: Int, retryAfter: Int? = nil, body: [UInt8] = []) {
       self.status = status
-      self.retryAfter = retryAfter
+      self.retryAfter = retryAfter.map { min(max($0, 0), 3600) }
       self.body = body
     }
   }

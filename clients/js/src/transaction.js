@@ -186,7 +186,8 @@ export class Transaction extends Reader {
     if (this.draft.record(name, id)) throw new WriteError("record-exists", `A record with the id ${id} already exists.`);
     const columns = {};
     for (const column of table.columns.values()) {
-      columns[column.name] = (Object.hasOwn(values, column.name) ? values[column.name] : null) ?? column.default;
+      const value = Object.hasOwn(values, column.name) ? values[column.name] : column.default;
+      columns[column.name] = value ?? (column.required ? column.default : null);
     }
     this.check(table, columns);
     if (table.name === "members" && zone === null) throw new WriteError("value-missing", "A new member needs the zone.");

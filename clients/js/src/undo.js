@@ -6,23 +6,21 @@ import { WriteError } from "./write-error.js";
 
 /** How many transactions are kept. */
 const longest = 100;
-/** A transaction of more characters is not kept. */
-const largest = 1 << 20;
-/** So many characters are kept of all. */
-const largestOfAll = 4 << 20;
+/** So many characters are kept of all. A larger transaction leaves nothing to undo. */
+const largest = 4 << 20;
 
 /** Remembers what a transaction changed, which has just been sealed. @param kind `undo` or `redo`. */
 export function remember(draft, changes, kind = "undo") {
   const own = changes.filter(({ table }) => table !== "conflicts");
   const size = JSON.stringify(own, (_, value) => (typeof value === "bigint" ? String(value) : value)).length;
-  if (own.length === 0 || size > largest) return;
+  if (own.length === 0) return;
   const { device } = draft;
   draft.put("undo", numberKey(device.nextUndo), { kind, set: device.nextKey - 1, size, changes: own });
   draft.device = { ...device, nextUndo: device.nextUndo + 1 };
   let total = 0;
   newestFirst(draft).forEach(([key, { size = 0 }], index) => {
     total += size;
-    if (index >= longest || total > largestOfAll) draft.delete("undo", key);
+    if (index >= longest || total > largest) draft.delete("undo", key);
   });
 }
 
@@ -57,73 +55,135 @@ export function reverse(transaction, kind, forbidden) {
   if (!last) return null;
   const [key, { changes }] = last;
   draft.delete("undo", key);
-  const changed = new Set();
-  const open = [];
-  const created = new Set(changes.filter(({ before }) => !before).map(({ table, id }) => `${table}/${id}`));
-  // What was created last goes first, and what was deleted last comes back first: parents before their children.
-  for (const change of [...changes].reverse()) {
-    const own = `${change.table}/${change.id}`;
+  const undoing = new Undoing(transaction, changes.filter(({ table, id }) => !forbidden.has(`${table}/${id}`)));
+  undoing.run();
+  return { changed: undoing.changed.size, kept: changes.length - undoing.changed.size };
+}
+
+/** One undo: what a transaction did, rolled back where nobody has changed it since. */
+class Undoing {
+  constructor(transaction, changes) {
+    this.transaction = transaction;
+    this.draft = transaction.draft;
+    this.schema = transaction.schema;
+    this.changes = changes;
+    /** The keys of the records that it has changed. */
+    this.changed = new Set();
+  }
+
+  /** References first, so that nothing goes along with a record that goes; other columns last, when unique values are free again. */
+  run() {
+    const later = [];
+    for (const change of this.changes.filter(({ before, after }) => before && after)) {
+      for (const name of Object.keys(change.before.columns)) {
+        if (change.before.columns[name] === change.after.columns[name]) continue;
+        if (this.isReferenceToRecord(change, name)) this.restore(change, name);
+        else later.push([change, name]);
+      }
+    }
+    this.deleteCreated();
+    this.bringBackDeleted();
+    for (const [change, name] of later) this.restore(change, name);
+  }
+
+  /** Runs a write, which a rule of the schema may forbid. */
+  attempt({ table, id }, write) {
     try {
-      if (!forbidden.has(own) && reverseChange(transaction, change, created, open)) changed.add(own);
+      write();
     } catch (error) {
-      // A value that the schema allows no more. Nothing is written then.
       if (!(error instanceof WriteError)) throw error;
+      return;
+    }
+    this.changed.add(`${table}/${id}`);
+  }
+
+  // Columns.
+
+  link(table, name) {
+    return this.schema.linksOf({ name: table }).find((link) => link.isInZone && link.column === name);
+  }
+
+  /** Whether the column referred to a record that is here, or to none. */
+  isReferenceToRecord({ table, before }, name) {
+    const link = this.link(table, name);
+    return Boolean(link) && (before.columns[name] === null || Boolean(this.draft.record(link.target, before.columns[name])));
+  }
+
+  restore(change, name) {
+    const { table, id } = change;
+    const here = this.draft.record(table, id);
+    if (!here) return;
+    let [value, made, now] = [change.before, change.after, here].map(({ columns }) => columns[name] ?? null);
+    const link = this.link(table, name);
+    if (link && value !== null && !this.draft.record(link.target, value)) return;
+    // What the transaction found is taken as it was, to the byte.
+    if (now !== made) {
+      const policy = this.schema.table(table).columns.get(name)?.merge;
+      const merge = policy === "counter" || policy === "set" ? combined(policy, made, value, now, true) : null;
+      if (!merge) return;
+      ({ value } = merge);
+    }
+    this.attempt(change, () => this.transaction.updateKept(table, id, { [name]: value }));
+  }
+
+  // Records.
+
+  /** Deletes what the transaction created, children before parents, unless something else has come to depend on it. */
+  deleteCreated() {
+    let waiting = this.changes.filter((change) => !change.before && this.isUnchanged(change)).reverse();
+    for (let count = -1; waiting.length !== count;) {
+      count = waiting.length;
+      waiting = waiting.filter((change) => {
+        if (this.isReferredTo(change)) return true;
+        this.attempt(change, () => this.transaction.delete(change.table, change.id));
+        return false;
+      });
     }
   }
-  // What they refer to may have come back by now.
-  for (const { table, id, link, target } of open) {
-    if (!draft.record(link.target, target) || !draft.record(table, id)) continue;
-    transaction.updateKept(table, id, { [link.column]: target });
-    changed.add(`${table}/${id}`);
-  }
-  return { changed: changed.size, kept: changes.length - changed.size };
-}
 
-/** The references of a record's values to records that are not here. */
-function missing({ draft, schema }, table, values) {
-  return schema.linksOf({ name: table }).filter((link) => link.isInZone).map((link) => ({ link, target: values[link.column] ?? null }))
-    .filter(({ link, target }) => target !== null && !draft.record(link.target, target));
-}
+  isUnchanged({ table, id, after }) {
+    const here = this.draft.record(table, id);
+    if (!here) return false;
+    const steps = this.draft.dirty(table, id)?.steps ?? [];
+    return Object.entries(after.columns).every(([name, made]) => {
+      if ((here.columns[name] ?? null) === made) return true;
+      // A null of a create says nothing: the server may have filled the column in, which is no change of anybody's.
+      return made === null && here.rev <= 1 && !steps.some(({ kind, columns }) => kind === "update" && Object.hasOwn(columns, name));
+    });
+  }
 
-/** Whether somebody has used a record that is to go: changed it, referred to it, or become a member of its zone. */
-function isUsed({ draft, schema }, table, here, after, created) {
-  if (Object.entries(after.columns).some(([name, value]) => (here.columns[name] ?? null) !== value)) return true;
-  const refers = (link) => draft.referring(link, here.id).some((record) => !created.has(`${link.table}/${record.id}`));
-  if (schema.linksTo({ name: table }).some((link) => link.isInZone && refers(link))) return true;
-  return schema.table(table).rule === "root"
-    && [...draft.records("members")].some(({ zone, columns }) => zone === here.id && columns.user !== draft.device.user);
-}
+  /** Whether another record refers to one, from whatever zone, or somebody else is a member of its zone. */
+  isReferredTo({ table, id }) {
+    const refers = (link) => this.draft.referring(link, id).some((record) => link.table !== table || record.id !== id);
+    if (this.schema.linksTo({ name: table }).some(refers)) return true;
+    return this.schema.table(table).rule === "root"
+      && [...this.draft.records("members")].some(({ zone, columns }) => zone === id && columns.user !== this.draft.device.user);
+  }
 
-/** @param open takes the references to what is not here, or comes back later. */
-function reverseChange(transaction, { table, id, before, after }, created, open) {
-  const { draft, schema } = transaction;
-  const here = draft.record(table, id);
-  if (!before) {
-    if (!here || isUsed(transaction, table, here, after, created)) return false;
-    transaction.delete(table, id);
-    return true;
+  /** Inserts what the transaction deleted, parents before children. */
+  bringBackDeleted() {
+    const references = (change) => this.schema.linksOf({ name: change.table })
+      .filter((link) => link.isInZone && (change.before.columns[link.column] ?? null) !== null)
+      .map((link) => ({ ...link, isHere: Boolean(this.draft.record(link.target, change.before.columns[link.column])) }));
+    let waiting = this.changes.filter(({ table, id, after }) => !after && !this.draft.record(table, id)).reverse();
+    const back = [];
+    for (let count = -1; waiting.length !== count;) {
+      count = waiting.length;
+      waiting = waiting.filter((change) => {
+        const gone = references(change).filter(({ isHere }) => !isHere);
+        if (gone.some(({ required }) => required)) return true;
+        const emptied = Object.fromEntries(gone.map(({ column }) => [column, null]));
+        this.attempt(change, () => this.transaction.insertKept(change.table, change.id, { ...change.before.columns, ...emptied }, change.before.zone));
+        back.push(change);
+        return false;
+      });
+    }
+    // What they refer to may have come back after them.
+    for (const change of back) {
+      const here = this.draft.record(change.table, change.id);
+      for (const { column } of references(change).filter(({ column, isHere }) => here && isHere && here.columns[column] === null)) {
+        this.attempt(change, () => this.transaction.updateKept(change.table, change.id, { [column]: change.before.columns[column] }));
+      }
+    }
   }
-  if (!after) {
-    const gone = missing(transaction, table, before.columns);
-    if (here || gone.some(({ link }) => link.required)) return false;
-    open.push(...gone.map((reference) => ({ table, id, ...reference })));
-    transaction.insertKept(table, id, { ...before.columns, ...Object.fromEntries(gone.map(({ link }) => [link.column, null])) }, before.zone);
-    return true;
-  }
-  if (!here) return false;
-  const values = {};
-  for (const [name, value] of Object.entries(before.columns)) {
-    const [made, now] = [after.columns[name], here.columns[name]];
-    if (made === value) continue;
-    const merge = combined(schema.table(table).columns.get(name)?.merge, made, value, now, true);
-    if (merge) values[name] = merge.value;
-    else if (now === made) values[name] = value;
-  }
-  for (const reference of missing(transaction, table, values)) {
-    open.push({ table, id, ...reference });
-    delete values[reference.link.column];
-  }
-  if (Object.keys(values).length === 0) return false;
-  transaction.updateKept(table, id, values);
-  return true;
 }
