@@ -166,24 +166,42 @@ import Testing
 
   private struct Unparsed: Error {}
 
-  @Test("a recovered deletion of a record with many below it is done in pieces (I8, I12)")
-  func pieces() throws {
+  /// A list with more items than one transaction deletes.
+  private static func large() throws -> Self {
     let schema = try SyncSchema(json: Array(DeletionPiecesTests.text.utf8))
     let test = try Self(schema) { alice, list in
       let ids = (0..<450).map { _ in alice.newID() }
       try alice.sync(ids.map { .create("items", $0, ["list_id": .string(list)]) })
       return ids[0]
     }
-    let server = test.server
-    server.world.pieceWork.withLock { $0 = 8000 }
-    server.world.changeSetWork.withLock { $0 = 4000 }
-    try server.reopen()
-    let deletion: JSONValue = [
-      "table": "lists", "id": .string(test.list), "zone": .string(test.list), "rev": 2, "deleted": true,
+    test.server.world.pieceWork.withLock { $0 = 8000 }
+    test.server.world.changeSetWork.withLock { $0 = 4000 }
+    try test.server.reopen()
+    return test
+  }
+
+  private var deletion: JSONValue {
+    ["table": "lists", "id": .string(list), "zone": .string(list), "rev": 2, "deleted": true]
+  }
+
+  @Test("what is refused before a deletion that goes in pieces is said to be refused (I3)")
+  func refusedBefore() throws {
+    let test = try Self.large()
+    let orphan: JSONValue = [
+      "table": "items", "id": .string(test.bob.newID()), "zone": .string(test.list), "rev": 1,
+      "columns": ["list_id": .string(test.bob.newID())],
     ]
+    let answer = try test.recover(test.alice, [orphan, test.deletion])
+    #expect(try answer.recovered?.count == 1 && test.codes(answer) == [.referenceMissing])
+  }
+
+  @Test("a recovered deletion of a record with many below it is done in pieces (I8, I12)")
+  func pieces() throws {
+    let test = try Self.large()
+    let server = test.server
     var counts: [Int64] = []
     repeat {
-      let answer = try test.recover(test.alice, [deletion])
+      let answer = try test.recover(test.alice, [test.deletion])
       #expect(try test.codes(answer).isEmpty)
       counts.append(answer.recovered?.count ?? -1)
     } while counts.last == 0 && counts.count < 10

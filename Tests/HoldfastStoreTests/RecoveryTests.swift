@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Recovery of a zone that a restore has lost")
 struct RecoveryTests {
-  private func returned(_ device: TestDevice, _ items: [JSONValue]) throws -> [ProblemCode] {
+  func returned(_ device: TestDevice, _ items: [JSONValue]) throws -> [ProblemCode] {
     let body: JSONValue = [
       "protocol": 1, "acknowledged_refusals": .integer(device.answers), "digest": .string(device.digest),
       "recovered": .array(items),
@@ -17,14 +17,14 @@ struct RecoveryTests {
     return try #require(answer.recovered).refused.compactMap { Problem(document: $0.problem)?.code }
   }
 
-  private func root(_ list: String, _ title: String, rev: Int64 = 1) -> JSONValue {
+  func root(_ list: String, _ title: String, rev: Int64 = 1) -> JSONValue {
     [
       "table": "lists", "id": .string(list), "zone": .string(list), "rev": .integer(rev),
       "columns": ["title": .string(title)],
     ]
   }
 
-  private func member(_ id: String, _ device: TestDevice, _ list: String, _ role: Role, rev: Int64)
+  func member(_ id: String, _ device: TestDevice, _ list: String, _ role: Role, rev: Int64)
     -> JSONValue
   {
     [
@@ -34,7 +34,7 @@ struct RecoveryTests {
   }
 
   /// A list of anna's that bob has too, of which the backup has nothing.
-  private struct Lost {
+  struct Lost {
     let server: TestServer
     let anna: TestDevice
     let bob: TestDevice

@@ -182,6 +182,28 @@ struct ManyZonesTests {
         .text == "10003 in 2")
   }
 
+  @Test(
+    "a recovered record that lacks one of a later request is sent again behind all others, once (I2, I12)")
+  func sentAgain() async throws {
+    let fixture = try await downloaded()
+    try await fixture.answer(Self.resets([IDs.list], isRestored: true))
+    try await fixture.answer(Self.zones([Self.part(IDs.list, [Self.list(IDs.list)])]))
+    func waiting() async throws -> String? {
+      try await fixture.value(
+        "SELECT group_concat(substr(id, -5)) FROM (SELECT id FROM holdfast_recovered ORDER BY n)")?.text
+    }
+    func refused(_ count: Int) -> String {
+      #""refused":[],"recovered":{"count":\#(count),"refused":[{"index":0,"problem":{"code":"reference-missing"}}]}"#
+    }
+    #expect(try await waiting() == "10001,10002")
+    #expect(try await fixture.answer(refused(1)).quarantined == 0)
+    #expect(try await waiting() == "10002,10001")
+    #expect(try await fixture.answer(refused(2)).quarantined == 0)
+    #expect(try await waiting() == "10002")
+    #expect(try await fixture.answer(refused(1)).quarantined == 1)
+    #expect(try await waiting() == nil)
+  }
+
   @Test("what comes with a zone that an answer names twice stays (I7)")
   func twice() async throws {
     let fixture = try await downloaded()

@@ -20,7 +20,7 @@ struct ScrambledFileTests {
     try await fixture.store.writer.perform { local in
       try local.connection.execute(
         """
-        INSERT INTO holdfast_recovered (record_table, id, zone, body) VALUES ('lists', 'x', 'z', CAST('{}' AS BLOB));
+        INSERT INTO holdfast_recovered (record_table, id, zone, deleted, body) VALUES ('lists', 'x', 'z', 0, CAST('{}' AS BLOB));
         INSERT INTO holdfast_deleted VALUES ('lists', 'y', 'z', 1, 1); INSERT INTO holdfast_awaiting_recovery VALUES ('z', 1, 1);
         INSERT INTO holdfast_recovery_claims VALUES ('z');
         INSERT INTO holdfast_unapplied (first, body) VALUES (1, CAST('[]' AS BLOB));

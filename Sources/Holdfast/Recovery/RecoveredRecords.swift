@@ -142,13 +142,13 @@ struct RecoveredRecords {
     record.write(to: &writer, of: schema.tables[record.table])
     try connection.run(
       """
-      INSERT OR REPLACE INTO holdfast_recovered (record_table, id, zone, body, arrived_in)
-      VALUES (?1, ?2, ?3, ?4,
-        coalesce(?5, (SELECT arrived_in FROM holdfast_recovered WHERE record_table = ?1 AND id = ?2)))
+      INSERT OR REPLACE INTO holdfast_recovered (record_table, id, zone, deleted, body, arrived_in)
+      VALUES (?1, ?2, ?3, ?4, ?5,
+        coalesce(?6, (SELECT arrived_in FROM holdfast_recovered WHERE record_table = ?1 AND id = ?2)))
       """,
       [
-        .text(schema.tables[record.table].name), .text(record.id), .text(record.zone), .blob(writer.bytes),
-        arrival.map(SQLiteValue.text) ?? .null,
+        .text(schema.tables[record.table].name), .text(record.id), .text(record.zone),
+        .integer(record.isDeletion ? 1 : 0), .blob(writer.bytes), arrival.map(SQLiteValue.text) ?? .null,
       ])
   }
 
@@ -164,24 +164,30 @@ struct RecoveredRecords {
       """) == 1
   }
 
-  /// What is to be recovered next: the numbers of the notes, and the bytes.
+  /// What is to be recovered next: the numbers of the notes, and the bytes. Deletions come behind all records: what had moved away from a deleted
+  /// one does not go with it.
   ///
   /// - Parameters:
   ///   - limit: the greatest number of them, at least 1.
   ///   - sizeLimit: the bytes beyond which none is added.
   func next(limit: Int, sizeLimit: Int) throws -> (numbers: [Int64], bodies: [[UInt8]]) {
-    let row = try connection.statement("SELECT n, body FROM holdfast_recovered ORDER BY n")
-    defer { row.reset() }
     var (numbers, bodies, size): ([Int64], [[UInt8]], Int) = ([], [], 0)
-    while numbers.count < min(limit, RecoveredRecord.limit), size < sizeLimit, try row.step() {
-      numbers.append(row.integer(0))
-      bodies.append(row.blob(1))
-      size += row.blob(1).count
+    for isDeletion: Int64 in [0, 1] {
+      let row = try connection.statement(
+        "SELECT n, body FROM holdfast_recovered WHERE deleted = ? ORDER BY n")
+      defer { row.reset() }
+      try row.bind([.integer(isDeletion)])
+      while numbers.count < min(limit, RecoveredRecord.limit), size < sizeLimit, try row.step() {
+        numbers.append(row.integer(0))
+        bodies.append(row.blob(1))
+        size += row.blob(1).count
+      }
     }
     return (numbers, bodies)
   }
 
-  /// Purges what was dealt with. What can't be taken goes into quarantine, and its zone is resynced, as the server has it otherwise.
+  /// Purges what was dealt with. What can't be taken goes into quarantine, and its zone is resynced, as the server has it otherwise. Before that it is
+  /// sent once more, behind all others, if a record of a later request may have been in the way.
   ///
   /// - Parameters:
   ///   - numbers: the notes that were dealt with.
@@ -193,6 +199,9 @@ struct RecoveredRecords {
     let refused = Dictionary(refused.map { ($0.index, $0.problem) }) { first, _ in first }
     var (quarantined, lacking) = (0, LackingRecords())
     for (index, number) in numbers.enumerated() {
+      if let problem = refused[Int64(index)], try isSentAgain(number, Problem(document: problem)?.code) {
+        continue
+      }
       if let problem = refused[Int64(index)],
         let row = try connection.row(
           "SELECT body, zone, arrived_in FROM holdfast_recovered WHERE n = ?", [.integer(number)])
@@ -206,6 +215,17 @@ struct RecoveredRecords {
       try connection.run("DELETE FROM holdfast_recovered WHERE n = ?", [.integer(number)])
     }
     return quarantined
+  }
+
+  /// Puts a refused record behind all others, once, if what it lacks may be among them: one that refers to it in turn, or that has a value which
+  /// was its own.
+  private func isSentAgain(_ number: Int64, _ code: ProblemCode?) throws -> Bool {
+    guard code == .referenceMissing || code == .uniqueTaken else { return false }
+    try connection.run(
+      """
+      UPDATE holdfast_recovered SET n = (SELECT max(n) + 1 FROM holdfast_recovered), again = 1 WHERE n = ? AND again = 0
+      """, [.integer(number)])
+    return connection.changes > 0
   }
 
   /// What a return would be as an edit; nil for the server's own records.

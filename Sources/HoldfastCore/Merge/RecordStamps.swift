@@ -58,9 +58,10 @@ package struct RecordStamps: Hashable, Sendable {
     return rev > 0 && stamps.creation.rev <= rev && stamps.changed.allSatisfy { $0.stamp.rev <= rev }
   }
 
-  /// Whether no other device has changed the record.
-  package func isOnly(of device: Int64) -> Bool {
-    creation.device == device && changed.allSatisfy { $0.stamp.device == device }
+  /// Whether no other device has changed the record, and this one not after `stamp`.
+  package func isOnly(of device: Int64, upTo stamp: Stamp) -> Bool {
+    func isBefore(_ change: ColumnStamp) -> Bool { change.device == device && change.stamp <= stamp }
+    return isBefore(creation) && changed.allSatisfy { isBefore($0.stamp) }
   }
 
   /// The stamp of a column's last change.

@@ -18,7 +18,8 @@ extension ColumnSchema {
         throw Problem(.invalidValue, "\(name) must be one of \(oneOf.joined(separator: ", ")).")
       }
     case (.json, .text(let text)):
-      if text.utf8.count > 100_000 { throw Problem(.valueTooLong, "\(name) has more than 100000 bytes.") }
+      let limit = maximumLength ?? 100_000
+      if text.utf8.count > limit { throw Problem(.valueTooLong, "\(name) has more than \(limit) bytes.") }
       try checkJSON(text)
       if policy == .set, !MergePolicy.isSet(text) {
         throw Problem(.invalidValue, "\(name) must be an array of texts, each once.")

@@ -101,13 +101,17 @@ public struct TableSchema: Hashable, Sendable {
     columns: [
       ColumnSchema("record_table", .text, required: true), ColumnSchema("record_id", .text, required: true),
       ColumnSchema("column_name", .text, required: true), ColumnSchema("policy", .text, required: true),
-      ColumnSchema("base", .json), ColumnSchema("winner_value", .json), ColumnSchema("loser_value", .json),
-      ColumnSchema("winner_user", .text), ColumnSchema("winner_device", .text),
-      ColumnSchema("winner_at", .timestamp),
-      ColumnSchema("loser_user", .text), ColumnSchema("loser_device", .text),
-      ColumnSchema("loser_at", .timestamp),
-      ColumnSchema(resolutionColumn, .text, oneOf: ["winner", "loser", "other"]),
-      ColumnSchema("resolved_by", .text),
-      ColumnSchema("resolved_at", .timestamp),
-    ], indexes: [["record_id"], ["resolution"]])
+    ]
+      // The JSON of the longest text: a scalar takes six bytes at most.
+      + ["base", "winner_value", "loser_value"].map {
+        ColumnSchema($0, .json, maximumLength: 6_000_002)
+      } + [
+        ColumnSchema("winner_user", .text), ColumnSchema("winner_device", .text),
+        ColumnSchema("winner_at", .timestamp),
+        ColumnSchema("loser_user", .text), ColumnSchema("loser_device", .text),
+        ColumnSchema("loser_at", .timestamp),
+        ColumnSchema(resolutionColumn, .text, oneOf: ["winner", "loser", "other"]),
+        ColumnSchema("resolved_by", .text),
+        ColumnSchema("resolved_at", .timestamp),
+      ], indexes: [["record_id"], ["resolution"]])
 }

@@ -93,8 +93,9 @@ struct PostgresPurge {
     let ack = try connection.query(isPublic ? SQL.findAck : SQL.findAckOfUsers, wanted)
     var awaited = PostgresParameters(terms.devicesSeenAfter)
     if !isPublic { awaited.append(array: found[1].texts) }
-    let isAwaited = try !connection.query(isPublic ? SQL.findAwaited : SQL.findAwaitedOfUsers, awaited)
-      .isEmpty
+    let isAwaited =
+      try terms.awaitsDevices
+      && !connection.query(isPublic ? SQL.findAwaited : SQL.findAwaitedOfUsers, awaited).isEmpty
     let restored = found[0].int64(0, 3)
     let limit = isAwaited ? min(seq, terms.limit(purged: purged, restored: restored)) : seq
     return PurgeHorizon(purged: purged, seq: min(ack.optionalInt64(0, 0) ?? limit, limit))

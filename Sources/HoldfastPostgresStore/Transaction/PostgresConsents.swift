@@ -45,7 +45,8 @@ final class PostgresConsents: ConsentTable {
     WHERE a."user" = $1 AND a.zone <> ALL ($3) AND r.id IS NULL AND u.id IS NULL
     """
   private static let findInviters: PostgresStatement = """
-    SELECT m.id, m.invited_by FROM holdfast.members m WHERE m."user" = $1 AND m.invited_by IS NOT NULL
+    SELECT m.id, m.invited_by FROM holdfast.members m JOIN holdfast.accounts a ON a.id = m.invited_by
+    WHERE m."user" = $1 AND a.erasure = 0
     """
 
   init(_ store: PostgresStore) { self.store = store }

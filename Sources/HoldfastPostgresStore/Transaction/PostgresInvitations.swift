@@ -14,7 +14,8 @@ final class PostgresInvitations: InvitationTable {
     SELECT i.id, i.zone, i.role, i.inviter, i.expires_at, i.uses FROM holdfast.invitations i WHERE i.zone = $1
     ORDER BY i.id DESC
     """
-  private static let count: PostgresStatement = "SELECT count(*) FROM holdfast.invitations WHERE zone = $1"
+  private static let count: PostgresStatement =
+    "SELECT count(*) FROM holdfast.invitations WHERE zone = $1 AND uses > 0"
   private static let add: PostgresStatement = """
     INSERT INTO holdfast.invitations (zone, id, token_hash, role, inviter, expires_at, uses)
     VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -23,8 +24,11 @@ final class PostgresInvitations: InvitationTable {
     "UPDATE holdfast.invitations SET uses = $3 WHERE zone = $1 AND id = $2"
   private static let drop: PostgresStatement =
     "DELETE FROM holdfast.invitations WHERE zone = $1 AND id = $2 RETURNING id"
-  private static let sweep: PostgresStatement =
-    "DELETE FROM holdfast.invitations WHERE zone = $1 AND expires_at <= $2"
+  private static let sweep = PostgresStatement(
+    """
+    DELETE FROM holdfast.invitations WHERE zone = $1 AND (expires_at <= $2 OR uses = 0 AND id NOT IN
+    (SELECT id FROM holdfast.invitations WHERE zone = $1 AND uses = 0 ORDER BY id DESC LIMIT \(Invitation.zoneLimit)))
+    """)
 
   init(_ store: PostgresStore) { self.store = store }
 

@@ -22,13 +22,13 @@ final class PostgresOperators: OperatorTable {
 
   init(_ store: PostgresStore) { self.store = store }
 
-  func add(_ entry: AuditEntry, id: String) throws {
+  func add(_ entry: AuditEntry, id: String, at now: Int64) throws {
     let connection = try store.connection
     var parameters = PostgresParameters(id, entry.at)
     for text in entry.texts { parameters.append(text) }
     let found = try connection.pipeline { pipe in
       pipe.send(Self.add, parameters)
-      pipe.send(Self.dropOld, PostgresParameters(entry.at - AuditEntry.life))
+      pipe.send(Self.dropOld, PostgresParameters(now - AuditEntry.life))
       pipe.send(Self.findLast, PostgresParameters(Int64(AuditEntry.countLimit)))
     }
     guard let last = found.last, !last.isEmpty else { return }

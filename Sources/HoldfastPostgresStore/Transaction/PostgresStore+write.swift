@@ -39,9 +39,9 @@ extension PostgresStore {
     """)
   private static let moveDevices: PostgresStatement = """
     UPDATE holdfast.devices d SET confirmed = u.confirmed, chain = u.chain, acknowledged_refusals = u.acknowledged_refusals, clock = u.clock,
-      seen_at = u.seen_at, session_used = u.session_used, unseen_since_restore = false, applied = u.applied
-    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[], $7::bigint[], $8::boolean[])
-      AS u (number, confirmed, chain, acknowledged_refusals, clock, applied, seen_at, session_used) WHERE d.number = u.number
+      seen_at = u.seen_at, session_used = u.session_used, unseen_since_restore = u.unseen, applied = u.applied
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[], $7::bigint[], $8::boolean[], $9::boolean[])
+      AS u (number, confirmed, chain, acknowledged_refusals, clock, applied, seen_at, session_used, unseen) WHERE d.number = u.number
     """
   private static let dropRefusals: PostgresStatement = """
     DELETE FROM holdfast.refusals r USING unnest($1::bigint[], $2::bigint[]) AS u (device, last)
@@ -259,6 +259,7 @@ extension PostgresStore {
       parameters.append(array: moved.lazy.map(\.state.applied.bytes))
       parameters.append(array: moved.lazy.map(\.seenAt))
       parameters.append(array: moved.lazy.map(\.state.isSessionUsed))
+      parameters.append(array: moved.lazy.map(\.state.isUnseenSinceRestore))
       pipe.send(Self.moveDevices, parameters)
     }
     if !delta.purgedRefusals.isEmpty {

@@ -15,9 +15,9 @@ final class PostgresZones: ZoneTable {
   private static let findOwnRole: PostgresStatement =
     "SELECT id, role FROM holdfast.members WHERE zone = $1 AND \"user\" = $2 AND invited_by IS NULL"
   private static let findMembers: PostgresStatement =
-    "SELECT id, \"user\", \"group\", role FROM holdfast.members WHERE zone = $1 AND invited_by IS NULL"
+    "SELECT id, \"user\", \"group\", role, invited_by FROM holdfast.members WHERE zone = $1"
   private static let findGroups: PostgresStatement =
-    "SELECT id, \"user\", \"group\", role FROM holdfast.members WHERE zone = $1 AND \"group\" IS NOT NULL"
+    "SELECT id, \"user\", \"group\", role, NULL FROM holdfast.members WHERE zone = $1 AND \"group\" IS NOT NULL"
   private static let countMembers: PostgresStatement = "SELECT count(*) FROM holdfast.members WHERE zone = $1"
   private static let findOwners: PostgresStatement =
     "SELECT id FROM holdfast.members WHERE zone = $1 AND role = 'owner' AND \"user\" IS NOT NULL AND invited_by IS NULL"
@@ -82,7 +82,7 @@ final class PostgresZones: ZoneTable {
     return rows.indices.compactMap { row in
       Member(
         id: rows.text(row, 0), user: rows.optionalText(row, 1), group: rows.optionalText(row, 2),
-        role: rows.text(row, 3))
+        role: rows.text(row, 3), isPending: rows.optionalText(row, 4) != nil)
     }
   }
 

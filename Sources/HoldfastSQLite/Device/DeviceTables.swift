@@ -79,7 +79,8 @@ package struct DeviceTables {
   private static let returning = """
     CREATE TABLE holdfast_recovered (
       n INTEGER PRIMARY KEY AUTOINCREMENT, record_table TEXT NOT NULL, id TEXT NOT NULL, zone TEXT NOT NULL,
-      body BLOB NOT NULL, arrived_in TEXT, UNIQUE (record_table, id)
+      deleted INTEGER NOT NULL, body BLOB NOT NULL, arrived_in TEXT, again INTEGER NOT NULL DEFAULT 0,
+      UNIQUE (record_table, id)
     );
     CREATE TABLE holdfast_deleted (
       record_table TEXT NOT NULL, id TEXT NOT NULL, zone TEXT NOT NULL, rev INTEGER NOT NULL, at INTEGER NOT NULL,

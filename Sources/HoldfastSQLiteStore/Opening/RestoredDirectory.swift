@@ -102,8 +102,8 @@ package struct RestoredDirectory {
     database.close()
     do {
       let connection = try SQLiteConnection(path: partial)
+      // It stays in WAL mode: a first opening that switches to it and is killed would leave a journal, which no reading connection rolls back.
       _ = try connection.row("PRAGMA wal_checkpoint(TRUNCATE)")
-      _ = try connection.row("PRAGMA journal_mode = DELETE")
     }
     if exists(partial + "-wal") {
       throw ServerError(.inUse, "\(partial) is in use by another program.")

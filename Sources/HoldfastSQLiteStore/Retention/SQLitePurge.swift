@@ -133,9 +133,10 @@ final class SQLitePurge: PurgeTable {
         "SELECT seq, purged, public, restored FROM holdfast_zones WHERE zone = ?", [.text(zone)]),
       let seq = row[0].integer, let purged = row[1].integer, let restored = row[3].integer
     else { return nil }
-    let isAwaited = try connection.value(
-      Self.isAwaited, [.text(zone), .integer(terms.devicesSeenAfter), row[2]])
-    let limit = isAwaited == nil ? seq : min(seq, terms.limit(purged: purged, restored: restored))
+    let isAwaited =
+      try terms.awaitsDevices
+      && connection.value(Self.isAwaited, [.text(zone), .integer(terms.devicesSeenAfter), row[2]]) != nil
+    let limit = isAwaited ? min(seq, terms.limit(purged: purged, restored: restored)) : seq
     let ack = try connection.value(
       Self.leastAck,
       [

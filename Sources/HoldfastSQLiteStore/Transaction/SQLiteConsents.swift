@@ -93,7 +93,10 @@ final class SQLiteConsents: ConsentTable {
 
   func inviters(of user: String) throws -> [(id: String, inviter: String)] {
     try connection.rows(
-      "SELECT id, invited_by FROM members WHERE user = ? AND invited_by IS NOT NULL", [.text(user)]
+      """
+      SELECT m.id, m.invited_by FROM members m JOIN holdfast_accounts a ON a.id = m.invited_by
+      WHERE m.user = ? AND a.erasure = 0
+      """, [.text(user)]
     ).map { ($0[0].text ?? "", $0[1].text ?? "") }
   }
 

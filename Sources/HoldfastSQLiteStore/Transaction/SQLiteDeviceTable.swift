@@ -33,7 +33,7 @@ final class SQLiteDeviceTable: DeviceTable {
     move = try connection.statement(
       """
       UPDATE holdfast_devices SET confirmed = ?, chain = ?, clock = ?, seen_at = ?, acknowledged_refusals = ?, applied = ?,
-        session_used = ?, unseen_since_restore = 0
+        session_used = ?, unseen_since_restore = ?
       WHERE number = ?
       """)
     dropRefusals = try connection.statement("DELETE FROM holdfast_refusals WHERE device = ? AND last <= ?")
@@ -122,7 +122,8 @@ final class SQLiteDeviceTable: DeviceTable {
     try move.bind(state.acknowledgedRefusals, at: 5)
     try move.bind(.blob(state.applied.bytes), at: 6)
     try move.bind(state.isSessionUsed ? 1 : 0, at: 7)
-    try move.bind(device.number, at: 8)
+    try move.bind(state.isUnseenSinceRestore ? 1 : 0, at: 8)
+    try move.bind(device.number, at: 9)
     try move.run()
   }
 

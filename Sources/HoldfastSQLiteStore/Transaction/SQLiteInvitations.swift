@@ -12,7 +12,7 @@ final class SQLiteInvitations: InvitationTable {
 
   func count(of zone: String) throws -> Int {
     let count = try connection.value(
-      "SELECT count(*) FROM holdfast_invitations WHERE zone = ?", [.text(zone)])
+      "SELECT count(*) FROM holdfast_invitations WHERE zone = ? AND uses > 0", [.text(zone)])
     return Int(count?.integer ?? 0)
   }
 
@@ -44,7 +44,9 @@ final class SQLiteInvitations: InvitationTable {
 
   func sweep(_ zone: String, at now: Int64) throws {
     try connection.run(
-      "DELETE FROM holdfast_invitations WHERE zone = ? AND expires_at <= ?",
-      [.text(zone), .integer(now)])
+      """
+      DELETE FROM holdfast_invitations WHERE zone = ?1 AND (expires_at <= ?2 OR uses = 0 AND id NOT IN
+      (SELECT id FROM holdfast_invitations WHERE zone = ?1 AND uses = 0 ORDER BY id DESC LIMIT \(Invitation.zoneLimit)))
+      """, [.text(zone), .integer(now)])
   }
 }

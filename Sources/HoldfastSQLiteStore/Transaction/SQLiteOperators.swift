@@ -8,12 +8,12 @@ final class SQLiteOperators: OperatorTable {
 
   init(on connection: SQLiteConnection) { self.connection = connection }
 
-  func add(_ entry: AuditEntry, id: String) throws {
+  func add(_ entry: AuditEntry, id: String, at now: Int64) throws {
     try connection.run(
       """
       INSERT INTO holdfast_audit (id, at, action, target, detail, operator, node, address) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
       """, [.text(id), .integer(entry.at)] + entry.texts.map { .text($0) })
-    try connection.run("DELETE FROM holdfast_audit WHERE at < ?", [.integer(entry.at - AuditEntry.life)])
+    try connection.run("DELETE FROM holdfast_audit WHERE at < ?", [.integer(now - AuditEntry.life)])
     try connection.run(
       "DELETE FROM holdfast_audit WHERE id <= (SELECT id FROM holdfast_audit ORDER BY id DESC LIMIT 1 OFFSET ?)",
       [.integer(Int64(AuditEntry.countLimit))])

@@ -34,9 +34,9 @@ final class SQLiteZones: ZoneTable {
     findOwnMember = try connection.statement(
       "SELECT id, role FROM \(SQLiteTables.membersByUser) WHERE zone = ? AND user = ? AND invited_by IS NULL")
     findMembers = try connection.statement(
-      "SELECT id, user, \"group\", role FROM members WHERE zone = ? AND invited_by IS NULL")
+      "SELECT id, user, \"group\", role, invited_by FROM members WHERE zone = ?")
     findGroups = try connection.statement(
-      "SELECT id, user, \"group\", role FROM members WHERE zone = ? AND \"group\" > ''")
+      "SELECT id, user, \"group\", role, NULL FROM members WHERE zone = ? AND \"group\" > ''")
     countMembers = try connection.statement("SELECT count(*) FROM members WHERE zone = ?")
     findOwners = try connection.statement(
       "SELECT id FROM members WHERE zone = ? AND role = 'owner' AND user IS NOT NULL AND invited_by IS NULL")
@@ -137,7 +137,7 @@ final class SQLiteZones: ZoneTable {
     while try statement.step() {
       let member = Member(
         id: statement.text(0), user: statement.columnValue(1).text, group: statement.columnValue(2).text,
-        role: statement.text(3))
+        role: statement.text(3), isPending: statement.columnValue(4).text != nil)
       if let member { members.append(member) }
     }
     return members

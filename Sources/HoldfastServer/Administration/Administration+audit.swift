@@ -66,7 +66,7 @@ extension Administration {
   func note(_ action: AuditedAction, _ audited: Audited, _ stores: RecordStores, _ now: Stamp) throws {
     try operators.store.operators.add(
       AuditEntry(at: environment.now(), action, audited.target, audited.detail, by: author),
-      id: stores.newID(at: now))
+      id: stores.newID(at: now), at: stores.now)
   }
 }
 

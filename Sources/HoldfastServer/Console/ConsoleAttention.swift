@@ -62,7 +62,7 @@ struct ConsoleAttention {
     let last = backups.first { $0[2] == AuditedAction.backup.rawValue }
     if let newest = backups.first, newest[2] == AuditedAction.backupFailed.rawValue {
       add("backups", "The last backup failed: \(newest[4] ?? "")")
-    } else if let last, last.integer(1) < now - Self.backupAge {
+    } else if let last, abs(last.integer(1) - now) > Self.backupAge {
       add("backups", "The last backup is of \(Timestamp.text(milliseconds: last.integer(1))).")
     }
     if try !answers.reader.rows(.refusals(afterDevice: 0, afterFirst: 0, limit: 1)).isEmpty {

@@ -69,19 +69,33 @@ extension RecordRoutes {
       table: table.name, columns: query.columns?.map { table.columns[$0].name }, limit: query.limit,
       count: ids.count, expires: api.environment.now() + KeptResult.life)
     let kept = KeptResult(token: TokenHash(of: token), user: user, head: head, ids: ids)
-    let count = ids.count
-    guard api.waitingIDs.add(count, ordering: .relaxed).newValue <= API.waitingIDLimit else {
-      api.waitingIDs.subtract(count, ordering: .relaxed)
-      throw Problem(.busy, retryAfter: 1)
-    }
-    return .write(.keepResult(kept)) { [self] result in
-      api.waitingIDs.subtract(count, ordering: .relaxed)
-      return switch result {
-      case .success: response
-      case .failure(let problem): .problem(problem)
+    let waiting = WaitingIDs(ids.count, in: api)
+    if waiting.all > API.waitingIDLimit { throw Problem(.busy, retryAfter: 1) }
+    return .write(.keepResult(kept)) { result in
+      withExtendedLifetime(waiting) {
+        switch result {
+        case .success: response
+        case .failure(let problem): .problem(problem)
+        }
       }
     }
   }
+}
+
+/// Ids of a result that wait to be stored. They count as long as this exists: a step that is dropped counts no more.
+private final class WaitingIDs: Sendable {
+  private let api: API
+  private let count: Int
+  /// All that wait, with these.
+  let all: Int
+
+  init(_ count: Int, in api: API) {
+    self.api = api
+    self.count = count
+    all = api.waitingIDs.add(count, ordering: .relaxed).newValue
+  }
+
+  deinit { api.waitingIDs.subtract(count, ordering: .relaxed) }
 }
 
 extension CollectionScope {

@@ -173,7 +173,9 @@ package struct Accounts {
   }
 
   package func revoke(_ number: Int64) throws {
-    try work.stores.devices.revoke(number, at: work.environment.now())
+    // Not by a clock that has jumped ahead: its user's JWTs would be refused until that time.
+    let now = min(work.environment.now(), work.clock.trusted.now())
+    try work.stores.devices.revoke(number, at: now)
     work.changes.devices.insert(number)
   }
 

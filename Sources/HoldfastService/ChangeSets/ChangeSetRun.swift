@@ -25,6 +25,18 @@ struct OpenReference {
   var isInbound = false
 }
 
+/// A record that goes along with another one, into another zone or by a deletion.
+struct Follower {
+  /// The place of a record or of its tombstone.
+  typealias Place = (zone: String, seq: Int64)
+
+  let table: Int
+  let id: String
+  let before: Place
+  let after: Place
+  let isDeletion: Bool
+}
+
 /// A conflict to log: the winning and the losing edit of a column. The log entry is written after the record.
 struct Overlap {
   struct Side {
@@ -60,6 +72,8 @@ package final class ChangeSetRun {
   var openReferences: [OpenReference] = []
   /// The owners that zones lose, each with the operation.
   var ownerLosses: [(zone: String, user: String?, operation: Int)] = []
+  /// The records that have moved or were deleted; nil if nobody asks for them.
+  var followers: [Follower]?
   /// The records with new unique values, each with the last operation that set them.
   var uniqueWritten: [Footprint.Key: Int] = [:]
   /// The created and changed records, each with its first operation; for the team's validators.
@@ -316,17 +330,17 @@ package final class ChangeSetRun {
       {
         throw blame(operation, MemberRules.ownZone)
       }
-      if !checked.insert(zone).inserted { continue }
-      // A public zone needs no owner. If the zone's root record is deleted, every member may leave.
-      if try !stores.memberList.hasOwner(zone), try !ledger.isPublic(zone), try stores.isLive(zone) {
-        throw blame(operation, Problem(.lastOwner))
-      }
-      if let owner = try stores.recoverer(of: zone), owner != author.user, author.device != 0,
-        try stores.memberList.ownRole(of: owner, in: zone) != .owner
+      if let user, user != author.user, author.device != 0, try stores.recoverer(of: zone) == user,
+        try stores.memberList.ownRole(of: user, in: zone) != .owner
       {
         throw blame(
           operation,
           Problem(.lastOwner, "Who has proved the latest moment of the zone stays its owner for now."))
+      }
+      if !checked.insert(zone).inserted { continue }
+      // A public zone needs no owner. If the zone's root record is deleted, every member may leave.
+      if try !stores.memberList.hasOwner(zone), try !ledger.isPublic(zone), try stores.isLive(zone) {
+        throw blame(operation, Problem(.lastOwner))
       }
     }
   }

@@ -27,8 +27,12 @@ extension Creating {
 
   /// The zone of a record to create. Nil if the deletion of its parent cascades to it; the record is then refused as deleted.
   ///
-  /// - Parameter tombstone: for a restore, the tombstone of the record.
-  func homeOrTombstone(of operation: RecordOperation, under tombstone: Tombstone?) throws -> String? {
+  /// - Parameters:
+  ///   - tombstone: for a restore, the tombstone of the record.
+  ///   - rev: that of a new record.
+  func homeOrTombstone(
+    of operation: RecordOperation, under tombstone: Tombstone?, rev: Int64
+  ) throws -> String? {
     var zone: String?
     var missing: Problem?
     do { zone = try home(of: operation, restoring: tombstone) } catch let problem as Problem {
@@ -41,7 +45,7 @@ extension Creating {
       else { continue }
       // The tombstone goes to the record's own zone. Members of the other zone must not learn of the record.
       let deleted = Tombstone(
-        zone: zone ?? end.zone, rev: 1, stamp: max(end.stamp, stamp(of: operation)), device: end.device)
+        zone: zone ?? end.zone, rev: rev, stamp: max(end.stamp, stamp(of: operation)), device: end.device)
       try refuseAsDeleted(operation, under: tombstone ?? deleted)
       return nil
     }
@@ -69,10 +73,11 @@ extension Creating {
   /// because the record is not a child of the deleted one yet.
   func dropEnded(_ merge: inout RecordMerge, of operation: RecordOperation, over live: StoredRecord) throws {
     if merge.changed.isEmpty { return }
+    let zone = try destination(of: merge) ?? live.zone
     for link in links(of: live.table, .cascade) + links(of: live.table, .setNull)
     where merge.changed.contains(link.column) {
       guard let id = merge.record.values[link.column].text, let end = try end(of: id, link),
-        isParent(link) || !link.isInZone || end.zone == live.zone
+        isParent(link) || !link.isInZone || end.zone == zone
       else { continue }
       let name = schema.tables[live.table].columns[link.column].name
       merge.rollBack(link.column, named: name, live)
@@ -80,6 +85,16 @@ extension Creating {
         merge.set(link.column, named: name, to: .null, by: stamp(of: operation), of: author.device)
       }
       merge.note(overlap(link, operation, end))
+    }
+  }
+
+  /// The zone to which an update moves a record; nil if it stays, or its new parent does not exist.
+  private func destination(of merge: RecordMerge) throws -> String? {
+    guard let parent = stores.links[merge.record.table].first(where: isParent),
+      merge.changed.contains(parent.column)
+    else { return nil }
+    return try merge.record.values[parent.column].text.flatMap {
+      try stores.tables[parent.target].zone(of: $0)
     }
   }
 

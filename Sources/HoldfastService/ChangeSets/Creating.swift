@@ -7,7 +7,7 @@ struct Creating: ChangeSetPart {
   /// Applies a create: inserts the record, merges it with a live record, or handles its tombstone.
   func create(_ operation: RecordOperation) throws {
     if try stores.transaction.isNowhere(Footprint.Key(table: operation.table, id: operation.id)) {
-      return try createNew(operation)
+      return try createNew(operation, rev: 1)
     }
     let store = stores.tables[operation.table]
     if let live = try store.record(operation.id) {
@@ -16,13 +16,13 @@ struct Creating: ChangeSetPart {
       return try Updating(run: run).merge(operation, into: live, base: 0)
     }
     guard let tombstone = try stores.tombstones.deletion(operation.id, of: store.table.name) else {
-      return try createNew(operation)
+      return try createNew(operation, rev: stores.tombstones.newRev(operation.id, of: store.table.name))
     }
     guard try ledger.role(of: author.user, in: tombstone.zone) != nil else { throw Problem(.recordExists) }
     guard try isRestore(operation, of: tombstone) else {
       return try refuseAsDeleted(operation, under: tombstone)
     }
-    guard let zone = try homeOrTombstone(of: operation, under: tombstone) else { return }
+    guard let zone = try homeOrTombstone(of: operation, under: tombstone, rev: 1) else { return }
     Trace.took(.restored)
     if zone != tombstone.zone {
       try AccessRules(run: run).requireTaking(of: operation.table, from: tombstone.zone)
@@ -31,10 +31,10 @@ struct Creating: ChangeSetPart {
     try insert(operation, zone: zone, rev: Revision.after(tombstone.rev), isNew: false)
   }
 
-  private func createNew(_ operation: RecordOperation) throws {
-    guard let zone = try homeOrTombstone(of: operation, under: nil) else { return }
+  private func createNew(_ operation: RecordOperation, rev: Int64) throws {
+    guard let zone = try homeOrTombstone(of: operation, under: nil, rev: rev) else { return }
     Trace.took(.created)
-    try insert(operation, zone: zone, rev: 1, isNew: true)
+    try insert(operation, zone: zone, rev: rev, isNew: true)
   }
 
   /// Whether a create restores a deleted record. It does if it says so, or if its device has deleted the record. It also does if it is
@@ -60,7 +60,9 @@ struct Creating: ChangeSetPart {
     try RecordWriting(run: run).insert(record)
     try ConflictLog(run: run).log(lost, of: record.id, table: record.table, zone: zone)
     // A column that is missing here may have a default on the device.
-    if isNew, lost.isEmpty, table.zone != .explicit, !operation.isPartial { run.noteCreated(record) }
+    if isNew, rev == 1, lost.isEmpty, table.zone != .explicit, !operation.isPartial {
+      run.noteCreated(record)
+    }
     if table.zone == .explicit {
       Trace.took(.joined)
       if let group = values[stores.memberColumns.group].text {

@@ -46,7 +46,7 @@ struct Deleting: ChangeSetPart {
     // Several people may share a token of REST.
     let isShared = author.isPresent && base != nil
     guard live.table != stores.conflicts, let stamps = RecordStamps(live.stamps),
-      isShared || !stamps.isOnly(of: author.device)
+      isShared || !stamps.isOnly(of: author.device, upTo: stamp)
     else { return [] }
     let known = run.seen(base ?? 0, of: live)
     let columns = schema.tables[live.table].columns
@@ -55,9 +55,9 @@ struct Deleting: ChangeSetPart {
       ? stores.memberColumns.role..<stores.memberColumns.role + 1 : columns.indices
     return edited.compactMap { index in
       let last = stamps[columns[index].name]
-      guard last.rev > known, isShared || last.device != author.device, live.values[index] != .null else {
-        return nil
-      }
+      // Over REST the device may have made a later edit than this deletion, which waited on it.
+      let isOther = isShared || last.device != author.device || last.stamp > stamp
+      guard last.rev > known, isOther, live.values[index] != .null else { return nil }
       return Overlap(
         column: index, policy: "delete", base: nil,
         winner: .init(value: nil, device: author.device, stamp: stamp),
@@ -105,8 +105,12 @@ struct Deleting: ChangeSetPart {
     if store.table.zone == .root { try stores.followRoot(of: record.zone) }
     let tombstone = Tombstone(
       zone: record.zone, rev: max(Revision.after(record.rev), rev), stamp: stamp, device: author.device)
-    try stores.insert(
-      tombstone, seq: try ledger.next(record.zone), of: record.id, in: store.table.name, isDeparture: false)
+    let seq = try ledger.next(record.zone)
+    try stores.insert(tombstone, seq: seq, of: record.id, in: store.table.name, isDeparture: false)
+    run.followers?.append(
+      Follower(
+        table: record.table, id: record.id, before: (record.zone, record.seq), after: (record.zone, seq),
+        isDeletion: true))
     let overlaps = try isLogged(record) ? overlaps(with: record, at: stamp) : []
     if !overlaps.isEmpty { Trace.took(.deletedOverlap) }
     try ConflictLog(run: run).log(overlaps, of: record.id, table: record.table, zone: record.zone)

@@ -38,7 +38,7 @@ struct MemberRules: ChangeSetPart {
     if user == author.user || author.device == 0 || ledger.scope != nil { return false }
     let consents = stores.store.consents
     if let history = stores.history, history.previous != nil,
-      try stores.devices.hasAck(of: zone, by: user, notOf: history.epoch)
+      try stores.isOfBefore(zone), try stores.devices.hasAck(of: zone, by: user, notOf: history.epoch)
     {
       // The user's own device had the zone before the restore.
       return false

@@ -52,6 +52,10 @@ struct Moving: ChangeSetPart {
     record.seq = try ledger.next(zone)
     try AccessRules(run: run).requireDependence(of: record, by: record.values.indices, isNew: true)
     try RecordWriting(run: run).replace(record, over: old)
+    run.followers?.append(
+      Follower(
+        table: record.table, id: record.id, before: (old.zone, old.seq), after: (zone, record.seq),
+        isDeletion: false))
     // At the end of the set, all records that it references inside its zone, or that reference it, must have moved along.
     for link in schema.links(of: record.table) where link.isInZone {
       run.openReferences.append(OpenReference(operation: run.current, link: link, id: record.id))

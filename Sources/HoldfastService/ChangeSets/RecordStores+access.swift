@@ -69,6 +69,13 @@ extension RecordStores {
     return claims.max { $0.moment < $1.moment }?.user
   }
 
+  /// Whether a zone is that of before the restore: the backup has it, or a claim for it was granted. Whoever knows the name of a lost zone can
+  /// make another one.
+  func isOfBefore(_ zone: String) throws -> Bool {
+    if try store.recovery.restored(zone)?.seq ?? 0 > 0 { return true }
+    return try store.recovery.zoneClaims(of: zone).contains { $0.state == .granted }
+  }
+
   /// The records of `members` that name a zone as a group. Locks their zones.
   package func zones(naming group: String) throws -> [StoredRecord] {
     let table = tables[members]

@@ -76,8 +76,10 @@ extension RecordStores {
     guard let name = try store.accounts.name(ofID: user) else { throw Problem(.userUnknown) }
     let author = Author(device: 0, user: user, clock: now)
     if let member = try membership(of: user, in: zone) {
-      // The server does this only for a user who has had the zone before, and so has consented.
-      if member.values[memberColumns.inviter] != .null { return try accept(member, as: .owner, by: author) }
+      // The server does this only for a user who has or had the zone, and so has consented.
+      if member.values[memberColumns.inviter] != .null {
+        return try change(member, to: .owner, isAccepted: true, by: author)
+      }
       if member.values[memberColumns.role] == .text(Role.owner.rawValue) { return }
       return try setRole(.owner, of: member, by: author)
     }

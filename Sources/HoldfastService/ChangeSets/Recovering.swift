@@ -27,8 +27,10 @@ struct Recovering: ChangeSetPart {
       if item.isDeletion, live.zone != item.zone, item.rev <= live.rev { return nil }
       let known = try entry(live.zone)
       let isUntouched = try isUntouched(live.seq, live.zone, known)
+      // Somebody may have moved it since the restore.
+      let base = try known?.base ?? entry(item.zone)?.base
       // Records that are in the backup need no recovery.
-      let isOlder = item.rev < (isUntouched ? live.rev : known?.base ?? live.rev)
+      let isOlder = item.rev < (isUntouched ? live.rev : base ?? live.rev)
       if isOlder, isForkKnown || item.isDeletion { return nil }
       try require(item.isDeletion ? .delete : .update, of: item, in: live.zone, live)
       if isUntouched, item.rev <= live.rev {
@@ -39,11 +41,11 @@ struct Recovering: ChangeSetPart {
       }
       guard isUntouched else {
         if live.table == stores.members, !item.isDeletion, try hasRecovered(live.zone) {
-          try take(
+          _ = try take(
             [stores.memberColumns.role], of: item, into: live, rev: Revision.after(max(item.rev, live.rev)))
           return 0
         }
-        return try merge(item, into: live, base: known?.base)
+        return try merge(item, into: live, base: base)
       }
       return try item.isDeletion ? remove(live, as: item) : replace(live, by: item)
     }
@@ -140,13 +142,17 @@ struct Recovering: ChangeSetPart {
     guard let values = item.values else { return nil }
     let columns = schema.tables[item.table].columns.indices.filter { values[$0] != live.values[$0] }
     Trace.took(.recovered)
-    try logReplaced(columns, by: item, in: live)
-    try take(columns, of: item, into: live, rev: item.rev)
+    let zone = try take(columns, of: item, into: live, rev: item.rev)
+    try logReplaced(columns, by: item, in: live, zone: zone)
     return try stores.tables[item.table].record(item.id)?.seq
   }
 
-  /// Logs the values that a recovered record replaces, if they may have been written since the fork.
-  private func logReplaced(_ columns: [Int], by item: RecoveredRecord, in live: StoredRecord) throws {
+  /// Logs the values that a recovered record has replaced, if they may have been written since the fork.
+  ///
+  /// - Parameter zone: where the record is now.
+  private func logReplaced(
+    _ columns: [Int], by item: RecoveredRecord, in live: StoredRecord, zone: String
+  ) throws {
     if isForkKnown { return }
     let table = schema.tables[item.table]
     let replaced = overlaps(of: item, against: live).filter { columns.contains($0.column) }.map {
@@ -156,11 +162,15 @@ struct Recovering: ChangeSetPart {
     let edits =
       table.zone == .explicit ? replaced.filter { $0.column == stores.memberColumns.role } : replaced
     try ConflictLog(run: run).log(
-      edits.filter { $0.loser.value != .null }, of: live.id, table: live.table, zone: live.zone)
+      edits.filter { $0.loser.value != .null }, of: live.id, table: live.table, zone: zone)
   }
 
   /// Copies columns of a recovered record, with the record's new rev.
-  private func take(_ columns: [Int], of item: RecoveredRecord, into live: StoredRecord, rev: Int64) throws {
+  ///
+  /// - Returns: the zone in which the record is now.
+  private func take(
+    _ columns: [Int], of item: RecoveredRecord, into live: StoredRecord, rev: Int64
+  ) throws -> String {
     let table = schema.tables[item.table]
     var record = live
     var stamps =
@@ -174,7 +184,7 @@ struct Recovering: ChangeSetPart {
     }
     record.rev = rev
     record.stamps = stamps.text
-    try Updating(run: run).write(record, changed: changed, from: live, as: role(in: live.zone))
+    return try Updating(run: run).write(record, changed: changed, from: live, as: role(in: live.zone))
   }
 
   private func remove(_ live: StoredRecord, as item: RecoveredRecord) throws -> Int64? {
@@ -218,11 +228,12 @@ struct Recovering: ChangeSetPart {
       }
     }
     Trace.took(taken.isEmpty ? .recoveryLost : .recoveryMerged)
-    try logReplaced(taken, by: item, in: live)
+    var zone = live.zone
     if !taken.isEmpty || item.rev > live.rev {
-      try take(taken, of: item, into: live, rev: Revision.after(max(item.rev, live.rev)))
+      zone = try take(taken, of: item, into: live, rev: Revision.after(max(item.rev, live.rev)))
     }
-    try ConflictLog(run: run).log(lost, of: live.id, table: live.table, zone: live.zone)
+    try logReplaced(taken, by: item, in: live, zone: zone)
+    try ConflictLog(run: run).log(lost, of: live.id, table: live.table, zone: zone)
     return 0
   }
 
@@ -246,22 +257,27 @@ struct Recovering: ChangeSetPart {
   private func take(_ item: RecoveredRecord, over tombstone: Tombstone, _ entry: Entries) throws -> Int64? {
     try require(item.isDeletion ? .delete : .create, of: item, in: tombstone.zone, nil)
     var next = tombstone
-    next.seq = nil
+    (next.seq, next.deletedSeq) = (nil, nil)
     if item.isDeletion {
       if item.rev <= tombstone.rev { return nil }
       next.rev = item.rev
       return try put(next, of: item)
     }
     let known = try entry(tombstone.zone)
+    // The tombstone may have been sent again since.
+    let deleted = tombstone.deletedSeq ?? tombstone.seq ?? 0
+    let isAsKnown = known.map { $0.seq == deleted || $0.seq == tombstone.seq } ?? false
     // If the fork point is unknown, only a recovered tombstone is certainly not a deletion since the fork.
-    let isRecovered = known.map { $0.rev > 0 && $0.seq == tombstone.seq } ?? false
-    if try isRecovered || isForkKnown && isUntouched(tombstone.seq ?? 0, tombstone.zone, known) {
+    let isRecovered = isAsKnown && known?.rev ?? 0 > 0
+    if try isRecovered || isForkKnown && (isAsKnown || isUntouched(deleted, tombstone.zone, known)) {
       if tombstone.zone != item.zone {
         try AccessRules(run: run).requireTaking(of: item.table, from: tombstone.zone)
       }
       // A departure has the same rev as the record in the other zone; a deletion has a later one.
       let isDeparted = tombstone.zone != item.zone && tombstone.rev == item.rev
-      if item.rev <= tombstone.rev, !isDeparted { return nil }
+      // Of what a recovered deletion took along the server has made the rev up.
+      let last = known.flatMap { isAsKnown && $0.isDeletion ? max($0.base, $0.rev) : nil }
+      if item.rev <= last ?? tombstone.rev, !isDeparted { return nil }
       stores.tombstones.becomeDeparture(
         item.id, of: schema.tables[item.table].name, in: tombstone.zone)
       return try insert(item)
@@ -299,7 +315,7 @@ struct Recovering: ChangeSetPart {
         let member = try stores.membership(of: user, in: zone)
       {
         if user != author.user, try hasRecovered(zone) {
-          try take([stores.memberColumns.role], of: item, into: member, rev: Revision.after(member.rev))
+          _ = try take([stores.memberColumns.role], of: item, into: member, rev: Revision.after(member.rev))
         }
         // The user is a member by another record, such as one from the recovery of the zone.
         let tombstone = Tombstone(

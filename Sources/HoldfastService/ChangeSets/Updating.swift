@@ -57,20 +57,24 @@ struct Updating: ChangeSetPart {
     // If the result of an edit differs from the value on its device, the record is sent again. The device may have read it before.
     if merge.changed.isEmpty, !merge.isTouched { return Trace.took(.updateChangedNothing) }
     if !merge.changed.isEmpty { Trace.took(.updated) }
-    try write(merge.next, changed: merge.changed, from: live)
-    try ConflictLog(run: run).log(merge.overlaps, of: live.id, table: live.table, zone: live.zone)
+    let zone = try write(merge.next, changed: merge.changed, from: live)
+    try ConflictLog(run: run).log(merge.overlaps, of: live.id, table: live.table, zone: zone)
   }
 
   /// - Parameter proven: the author's role, if it differs from the current one.
+  /// - Returns: the zone in which the record is now.
   func write(
     _ changed: StoredRecord, changed columns: [Int], from live: StoredRecord,
     as proven: @autoclosure () throws -> Role? = nil
-  ) throws {
+  ) throws -> String {
     var record = changed
     let table = schema.tables[record.table]
     if case .parent(let name) = table.zone, let parent = table.index(of: name), columns.contains(parent) {
       let zone = try Creating(run: run).parentZone(record.table, column: name, id: record.values[parent].text)
-      if zone != live.zone { return try Moving(run: run).move(record, from: live, to: zone) }
+      if zone != live.zone {
+        try Moving(run: run).move(record, from: live, to: zone)
+        return zone
+      }
     }
     try AccessRules(run: run).requireDependence(of: record, by: columns, isNew: false, as: proven())
     record.seq = try ledger.next(record.zone)
@@ -79,5 +83,6 @@ struct Updating: ChangeSetPart {
       try stores.followMember(record.values, in: record.zone)
       run.ownerLosses.append((record.zone, record.values[stores.memberColumns.user].text, run.current))
     }
+    return record.zone
   }
 }

@@ -106,17 +106,17 @@ package struct Erasing {
       try work.stores.setRole(.owner, of: record, by: author)
       return true
     }
+    // Who has left the zone has none of it by a group.
+    let roles = try work.stores.ledger.roles(in: zone)
     for group in others.sorted(by: Self.comesFirst) {
       guard let name = group.group, try work.stores.ledger.exists(name), try work.stores.isLive(name) else {
         continue
       }
       for member in try work.stores.memberList.members(of: name).sorted(by: Self.comesFirst) {
-        guard let heir = member.user, heir != user, let heirName = try work.store.accounts.name(ofID: heir)
-        else {
+        guard let heir = member.user, heir != user, roles[heir] != nil, try work.stores.isOwnZone(heir) else {
           continue
         }
-        try work.stores.addMember(heir, named: heirName, role: .owner, to: zone, by: author)
-        try work.stores.followGroups(of: zone, heir)
+        try work.stores.makeOwner(heir, of: zone, at: author.clock)
         return true
       }
     }

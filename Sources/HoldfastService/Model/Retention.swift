@@ -49,6 +49,9 @@ package struct RetentionTerms: Sendable {
     conflictsFrom = before(retention.conflicts)
   }
 
+  /// Whether devices that have not synced since the epoch began are still waited for. One that writes over REST alone never syncs.
+  package var awaitsDevices: Bool { history.began > devicesSeenAfter }
+
   /// The seq up to which a zone's tombstones can be purged while a device with access has not synced since the epoch began. That device may
   /// recover records that were deleted since.
   ///

@@ -14,7 +14,8 @@ package struct RecordRecovery {
       let restored = try work.store.recovery.restored(zone)
       if work.history.agrees(with: ack, in: restored) { continue }
       ahead[zone] = restored != nil
-      if ack.epoch == work.history.previous { work.recovery.claim(zone, ack.seq) }
+      // Anybody can invent zones: of those that the database lacks only proofs count.
+      if restored != nil, ack.epoch == work.history.previous { work.recovery.claim(zone, ack.seq) }
     }
     return ahead
   }
@@ -44,6 +45,7 @@ package struct RecordRecovery {
     case .refused, .tooLong: count = try takeSingly(items, by: author, &refused)
     case .begun: break
     }
+    if count > 0 { try ZoneRecovery(work).endEarlier(items.map(\.record), by: author) }
     if count < items.count { outcome.count = items[count].index }
     outcome.refused = refused.filter { $0.index < outcome.count }
     return outcome
@@ -54,6 +56,9 @@ package struct RecordRecovery {
     let index: Int
     let record: RecoveredRecord
   }
+
+  /// What a part has recovered so far.
+  private typealias Entries = [RecoveryEntry.Key: RecoveryEntry]
 
   /// What became of some records.
   private enum Attempt {
@@ -74,7 +79,7 @@ package struct RecordRecovery {
   {
     var again: [Int] = []
     var count = 0
-    for item in items {
+    singly: for item in items {
       if count > 0, work.hasDoneEnough(count) {
         Trace.took(.setsLeft)
         break
@@ -82,7 +87,7 @@ package struct RecordRecovery {
       switch try takeAlone(item, by: author) {
       case .refused: again.append(count)
       case .taken: break
-      case .tooLong, .begun: return count
+      case .tooLong, .begun: break singly
       }
       count += 1
     }
@@ -109,22 +114,23 @@ package struct RecordRecovery {
   private func takeTogether(_ items: [Item], by author: Author, inPieces: Bool = false) throws -> Attempt {
     let run = ChangeSetRun([], by: author, on: work.stores, mayBeCut: !inPieces)
     run.removesInPieces = inPieces
+    run.followers = []
     // The recovering device must also receive the result, so no device counts as the author.
     work.stores.ledger.beginChangeSet(by: 0)
-    var entries: [RecoveryEntry] = []
+    var entries: Entries = [:]
     var taken = 0
     do {
       let refusal = try work.part(at: run.current) {
         for item in items {
           if taken > 0, work.hasDoneEnough(taken) || run.work.microseconds > work.stores.workLimit { break }
           run.work.addOperation()
-          if let entry = try take(item.record, run) { entries.append(entry) }
+          for entry in try take(item.record, run, entries) { entries[entry.key] = entry }
           taken += 1
         }
         try run.run()
       }
       if let refusal { return .refused(refusal.problem) }
-      work.recovery.add(entries)
+      work.recovery.add(Array(entries.values))
       return run.isUnfinished ? .begun : .taken(taken)
     } catch let problem as Problem {
       try work.transaction.undoPart()
@@ -137,24 +143,43 @@ package struct RecordRecovery {
 
   /// Accepts one recovered record.
   ///
-  /// - Returns: the entry to store; nil for none.
-  private func take(_ item: RecoveredRecord, _ run: ChangeSetRun) throws -> RecoveryEntry? {
+  /// - Parameter entries: those of the records before it.
+  /// - Returns: the entries to store, of the record and of those that went along.
+  private func take(
+    _ item: RecoveredRecord, _ run: ChangeSetRun, _ entries: Entries
+  ) throws -> [RecoveryEntry] {
     let key = RecoveryEntry.Key(
       zone: item.zone, table: work.stores.schema.tables[item.table].name, id: item.id)
-    if let before = try entry(of: key), before.rev >= item.rev {
+    if let before = try entry(of: key, entries), before.rev >= item.rev {
       try Recovering(run: run).announceDeletion(of: item, rev: before.rev)
-      return nil
+      return []
     }
     let seq = try Recovering(run: run).take(item) { zone in
-      try entry(of: RecoveryEntry.Key(zone: zone, table: key.table, id: key.id))
+      try entry(of: RecoveryEntry.Key(zone: zone, table: key.table, id: key.id), entries)
     }
     try run.settle()
-    guard let seq else { return nil }
-    let base = try entry(of: key)?.base ?? 0
-    return RecoveryEntry(key: key, base: base, rev: item.rev, seq: seq, isDeletion: item.isDeletion)
+    let followers = try (run.followers ?? []).compactMap { try entry(of: $0, entries) }
+    run.followers = []
+    guard let seq else { return followers }
+    let base = try entry(of: key, entries)?.base ?? followers.first { $0.key == key }?.base ?? 0
+    return followers.filter { $0.key != key }
+      + [RecoveryEntry(key: key, base: base, rev: item.rev, seq: seq, isDeletion: item.isDeletion)]
   }
 
-  private func entry(of key: RecoveryEntry.Key) throws -> RecoveryEntry? {
-    try work.recovery.entry(of: key) ?? work.store.recovery.entry(of: key)
+  /// What is known of a record in its new place. If nobody has changed it since the restore, a recovery may change it further.
+  private func entry(of follower: Follower, _ entries: Entries) throws -> RecoveryEntry? {
+    let table = work.stores.schema.tables[follower.table].name
+    func key(_ zone: String) -> RecoveryEntry.Key {
+      RecoveryEntry.Key(zone: zone, table: table, id: follower.id)
+    }
+    guard let known = try entry(of: key(follower.before.zone), entries) else { return nil }
+    let isUntouched = known.seq == follower.before.seq
+    return RecoveryEntry(
+      key: key(follower.after.zone), base: known.base, rev: known.rev,
+      seq: isUntouched ? follower.after.seq : 0, isDeletion: follower.isDeletion)
+  }
+
+  private func entry(of key: RecoveryEntry.Key, _ entries: Entries) throws -> RecoveryEntry? {
+    try entries[key] ?? work.recovery.entry(of: key) ?? work.store.recovery.entry(of: key)
   }
 }

@@ -102,21 +102,58 @@ package struct ZoneRecovery {
       guard let moment = zoneClaim.moment, moment > best else { return }
     } else if others.contains(where: { $0.state == .granted }) {
       return
-    } else if try work.stores.memberList.ownRole(of: zoneClaim.user, in: zone) != .owner {
-      // Users who created the zone again since the restore have no proof of it. They lose their memberships.
-      try removeMembers(of: zone, at: now)
+    } else if zoneClaim.state != .granted, try !isMaker(zoneClaim.user, of: zone) {
+      // Users who created the zone again since the restore have no proof of it. They lose their memberships, and whom they invited the invitations.
+      for member in try work.stores.memberList.all(of: zone) { try remove(member.id, at: now) }
     }
     try work.stores.makeOwner(zoneClaim.user, of: zone, at: now)
     zoneClaim.state = .granted
   }
 
-  private func removeMembers(of zone: String, at now: Stamp) throws {
+  /// Whether a user is an owner by a membership that no other user has made.
+  private func isMaker(_ user: String, of zone: String) throws -> Bool {
+    guard try work.stores.memberList.ownRole(of: user, in: zone) == .owner,
+      let member = try work.stores.membership(of: user, in: zone),
+      let creation = RecordStamps(member.stamps)?.creation
+    else { return false }
+    return try work.stores.devices.owner(of: creation.device)?.user == user
+  }
+
+  private func remove(_ member: String, at now: Stamp) throws {
+    guard let record = try work.stores.tables[work.stores.members].record(member) else { return }
     let run = ChangeSetRun([], by: Author(device: 0, user: "", clock: now), on: work.stores, isErasing: true)
-    for member in try work.stores.memberList.members(of: zone) {
-      guard let record = try work.stores.tables[work.stores.members].record(member.id) else { continue }
-      try Deleting(run: run).remove(record, at: now) { _ in false }
-      try Deleting(run: run).removeMember(record)
+    try Deleting(run: run).remove(record, at: now) { _ in false }
+    try Deleting(run: run).removeMember(record)
+  }
+
+  /// Ends the memberships of owners who have recovered a zone with an earlier proof, once the owner with the latest proof recovers its members and they
+  /// are not among these: they were removed in between.
+  ///
+  /// - Parameter recovered: the recovered records of one request.
+  func endEarlier(_ recovered: [RecoveredRecord], by author: Author) throws {
+    var users: TextMap<TextSet> = [:]
+    for record in recovered where record.table == work.stores.members {
+      guard let user = record.values?[work.stores.memberColumns.user].text else { continue }
+      users[record.zone, default: []].insert(user)
     }
+    for (zone, users) in users.sorted(by: { $0.key < $1.key })
+    where try work.stores.recoverer(of: zone) == author.user {
+      for var claim in try work.store.recovery.zoneClaims(of: zone)
+      where claim.recovered != nil && claim.user != author.user && !users.contains(claim.user) {
+        guard let member = try work.stores.membership(of: claim.user, in: zone), !isRecovered(member) else {
+          continue
+        }
+        try inPart { try remove(member.id, at: author.clock) }
+        claim.state = .waiting
+        try work.store.recovery.put(claim)
+      }
+    }
+  }
+
+  /// Whether a device has recovered a membership, or its role.
+  private func isRecovered(_ member: StoredRecord) -> Bool {
+    let role = TableSchema.members.columns[work.stores.memberColumns.role].name
+    return RecordStamps(member.stamps)?[role].isRecovered ?? false
   }
 }
 

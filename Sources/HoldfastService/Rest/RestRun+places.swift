@@ -43,6 +43,7 @@ extension RestRun {
       }
     case (_, .live(let record)): zone = record.zone
     case (.root, _): zone = operation.id
+    case (.user, .deleted(let tombstone)): zone = tombstone.zone
     case (.user, _): zone = author.user
     case (.public(let name), _): zone = name
     case (.explicit, _), (.server, _): zone = operation.zone

@@ -221,7 +221,7 @@ package final class Service {
       try work.store.zones.setNotified(zones)
       try work.store.devices.removePushTokens(gone)
     case .keepSamples(let samples):
-      try work.store.operators.put(samples, at: work.environment.now())
+      try work.store.operators.put(samples, at: work.clock.trusted.now())
     case .keepTime(let isTrusted): return .time(try Purging(work).keepTime(isTrusted: isTrusted))
     case .purge(let item, let terms): return .purged(try Purging(work).purge(item, terms, at: now))
     case .probe: try work.store.probe(now.text)

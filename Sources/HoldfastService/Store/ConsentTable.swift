@@ -38,6 +38,7 @@ package protocol ConsentTable: AnyObject {
   func endedZoneCount(of user: String, besides zones: [String]) throws -> Int
 
   /// The pending memberships of a user, each with its inviter.
+  /// Those of users who are being erased are not among them: nobody sees them.
   func inviters(of user: String) throws -> [(id: String, inviter: String)]
 }
 

@@ -19,7 +19,7 @@ package struct DeviceState {
   /// Whether the device's acks were purged because it was dead, and it has not sent all acks since.
   package var hasPurgedAcks: Bool
   /// Whether the device has not sent its acks since the database was restored.
-  package let isUnseenSinceRestore: Bool
+  package var isUnseenSinceRestore: Bool
 
   package init(
     id: String, user: String, confirmed: Int64, chain: Fingerprint, acknowledgedRefusals: Int64,

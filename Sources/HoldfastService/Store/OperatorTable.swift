@@ -4,10 +4,12 @@ import HoldfastCore
 package protocol OperatorTable: AnyObject {
   /// Adds an entry to the audit log. Removes those that are too old, or too many.
   ///
-  /// - Parameter id: greater than the ids of earlier entries.
-  func add(_ entry: AuditEntry, id: String) throws
+  /// - Parameters:
+  ///   - id: greater than the ids of earlier entries.
+  ///   - now: the trusted time, by which entries are too old.
+  func add(_ entry: AuditEntry, id: String, at now: Int64) throws
 
-  /// Stores samples, in place of those of the same times. Removes those that are too old.
+  /// Stores samples, in place of those of the same times. Removes those that are too old by the trusted time.
   func put(_ samples: [StoredSample], at now: Int64) throws
 }
 

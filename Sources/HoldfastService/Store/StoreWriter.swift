@@ -159,7 +159,7 @@ package protocol ZoneTable: AnyObject {
   /// The record and role of a user's own membership in a zone. Nil without one, and while it is pending.
   func ownMember(_ user: String, of zone: String) throws -> (id: String, role: Role?)?
 
-  /// The accepted own members of a zone, and its groups.
+  /// The own members of a zone, pending ones too, and its groups.
   func members(of zone: String) throws -> [Member]
 
   /// The groups of a zone.
@@ -179,10 +179,12 @@ package struct Member {
   package let user: String?
   package let group: String?
   package let role: Role
+  /// Whether the user has not accepted the membership yet.
+  package let isPending: Bool
 
-  package init?(id: String, user: String?, group: String?, role: String?) {
+  package init?(id: String, user: String?, group: String?, role: String?, isPending: Bool) {
     guard let role = role.flatMap(Role.init) else { return nil }
-    (self.id, self.user, self.group, self.role) = (id, user, group, role)
+    (self.id, self.user, self.group, self.role, self.isPending) = (id, user, group, role, isPending)
   }
 }
 

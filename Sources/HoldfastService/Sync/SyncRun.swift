@@ -45,6 +45,7 @@ package struct SyncRun {
     if acks.endIndex < command.acks.endIndex {
       return .unfinished(RestProgress(acks: acks.endIndex, isAhead: isAhead))
     }
+    if !isStale { device.isUnseenSinceRestore = false }
     // A stale request without new content must not advance the clock: requests that the device sends meanwhile would become stale.
     let isEmpty =
       replays == request.changeSets.count && request.recovered.isEmpty && request.claims.isEmpty
@@ -149,7 +150,7 @@ package struct SyncRun {
   private func acceptRecovered(_ acks: ZoneAcks, by author: Author) throws {
     guard work.history.previous != nil else { return }
     for case (let zone, let ack?) in acks where work.history.isForeign(ack) {
-      guard try work.stores.ledger.exists(zone),
+      guard try work.stores.ledger.exists(zone), try work.stores.isOfBefore(zone),
         let member = try work.stores.membership(of: author.user, in: zone),
         member.values[work.stores.memberColumns.inviter] != .null
       else { continue }

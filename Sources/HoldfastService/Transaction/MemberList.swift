@@ -30,7 +30,10 @@ package final class MemberList {
   }
 
   /// The accepted own members of a zone, and its groups.
-  func members(of zone: String) throws -> [Member] {
+  func members(of zone: String) throws -> [Member] { try all(of: zone).filter { !$0.isPending } }
+
+  /// The own members of a zone, pending ones too, and its groups.
+  func all(of zone: String) throws -> [Member] {
     try all(changed(in: zone), of: zone) { try transaction.store.zones.members(of: zone) }
   }
 
@@ -45,11 +48,10 @@ package final class MemberList {
   private func all(
     _ changed: [(id: String, values: [Value])], of zone: String, _ stored: () throws -> [Member]
   ) throws -> [Member] {
-    let new = changed.compactMap { id, values -> Member? in
-      guard values[columns.inviter] == .null else { return nil }
-      return Member(
+    let new = changed.compactMap { id, values in
+      Member(
         id: id, user: values[columns.user].text, group: values[columns.group].text,
-        role: values[columns.role].text)
+        role: values[columns.role].text, isPending: values[columns.inviter] != .null)
     }
     if transaction.zones.isMade(zone) { return new }
     return try new + stored().filter { !isChanged($0.id) }

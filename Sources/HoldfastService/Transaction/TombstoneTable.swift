@@ -12,6 +12,12 @@ package final class TombstoneTable {
     return entry.places.first { $0.state == .deleted }.map { Tombstone($0) }
   }
 
+  /// The rev of a record that is made while it lives nowhere: beyond those of its departures, which devices may have yet.
+  func newRev(_ id: String, of table: String) throws -> Int64 {
+    let last = try transaction.entry(key(table, id)).places.map(\.rev).max()
+    return last.map(Revision.after) ?? 1
+  }
+
   /// Writes a tombstone. It replaces an earlier one.
   func insert(_ tombstone: Tombstone, seq: Int64, of id: String, in table: String, isDeparture: Bool) {
     transaction.working.change(key(table, id)) { entry in

@@ -82,6 +82,38 @@ struct ErasureTests {
     #expect(!bob.has("lists", scene.own))
   }
 
+  private func role(_ device: TestDevice, _ zone: String) throws -> String? {
+    let zones = try RestClient(device).get("/v1/zones").json["zones"]?.elements ?? []
+    return zones.first { $0["zone"]?.stringValue == zone }?["role"]?.stringValue
+  }
+
+  @Test("whoever has left a zone does not get it back as an owner, but another one of the group (I10)")
+  func passedBy() throws {
+    let scene = try ErasureScene()
+    let dave = try scene.server.signUp("dave")
+    _ = try scene.gone.share(scene.team, with: "dave", as: .viewer)
+    let path = "/v1/zones/\(scene.grouped)/membership"
+    #expect(try RestClient(scene.carol).send("DELETE", path).status == 204)
+    try scene.erase(scene.gone)
+    try scene.finish()
+    #expect(try role(dave, scene.grouped) == "owner")
+    #expect(try role(scene.carol, scene.grouped) == nil)
+  }
+
+  @Test("an owner's membership is the one that the user had not answered (I10)")
+  func unanswered() throws {
+    let scene = try ErasureScene()
+    let block = try RestClient(scene.carol).send("PUT", "/v1/blocks/\(scene.gone.user)")
+    #expect(block.status == 204)
+    let member: JSONValue = [
+      "zone": .string(scene.grouped), "user": .string(scene.carol.user), "role": "viewer",
+    ]
+    try scene.gone.sync([.create("members", scene.gone.newID(), member)])
+    try scene.erase(scene.gone)
+    try scene.finish()
+    #expect(try role(scene.carol, scene.grouped) == "owner")
+  }
+
   @Test("a second account of the name knows nothing of the first (I10)")
   func sameName() throws {
     let scene = try ErasureScene()
