@@ -190,13 +190,15 @@ export class Store {
   }
 
   async reverse(kind, opposite) {
-    for (const forbidden = new Set(); ;) {
+    for (let forbidden = new Set(); ;) {
       try {
-        return await this.writeAs((transaction) => reverse(transaction, kind, forbidden), (draft, changes) => remember(draft, changes, opposite));
+        const keys = forbidden;
+        return await this.writeAs((transaction) => reverse(transaction, kind, keys), (draft, changes) => remember(draft, changes, opposite));
       } catch (error) {
-        // Another record has a unique value by now.
-        if (error.code !== "unique-taken" || forbidden.has(error.written)) throw error;
-        forbidden.add(error.written);
+        if (!(error instanceof WriteError)) throw error;
+        // Another record has a unique value by now. What is against another rule, such as the size of a change set, would be so each time.
+        if (error.written && !forbidden.has(error.written)) forbidden.add(error.written);
+        else forbidden = null;
       }
     }
   }

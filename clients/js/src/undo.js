@@ -1,19 +1,22 @@
 // Undoing this device's own transactions, on top of whatever has happened since. docs/UNDO.md.
 
+import { utf8Length } from "./bytes.js";
 import { combined } from "./merge.js";
 import { numberKey } from "./state.js";
 import { WriteError } from "./write-error.js";
 
 /** How many transactions are kept. */
 const longest = 100;
-/** So many characters are kept of all. A larger transaction leaves nothing to undo. */
+/** So many bytes are kept of all. A larger transaction leaves nothing to undo. */
 const largest = 4 << 20;
+
+const keyOf = ({ table, id }) => `${table}/${id}`;
 
 /** Remembers what a transaction changed, which has just been sealed. @param kind `undo` or `redo`. */
 export function remember(draft, changes, kind = "undo") {
   const own = changes.filter(({ table }) => table !== "conflicts");
-  const size = JSON.stringify(own, (_, value) => (typeof value === "bigint" ? String(value) : value)).length;
   if (own.length === 0) return;
+  const size = utf8Length(JSON.stringify(own, (_, value) => (typeof value === "bigint" ? String(value) : value)));
   const { device } = draft;
   draft.put("undo", numberKey(device.nextUndo), { kind, set: device.nextKey - 1, size, changes: own });
   draft.device = { ...device, nextUndo: device.nextUndo + 1 };
@@ -46,7 +49,7 @@ export function canUndo(draft, kind) {
 /**
  * Reverses the last transaction of a kind, where the records are still as it left them.
  *
- * @param forbidden the keys of records that would break a rule of the schema.
+ * @param forbidden the keys of records that would break a rule of the schema; null for all.
  * @returns how many records were changed, and how many were left as they are; null when there is none.
  */
 export function reverse(transaction, kind, forbidden) {
@@ -55,7 +58,7 @@ export function reverse(transaction, kind, forbidden) {
   if (!last) return null;
   const [key, { changes }] = last;
   draft.delete("undo", key);
-  const undoing = new Undoing(transaction, changes.filter(({ table, id }) => !forbidden.has(`${table}/${id}`)));
+  const undoing = new Undoing(transaction, changes.filter((change) => forbidden && !forbidden.has(keyOf(change))));
   undoing.run();
   return { changed: undoing.changed.size, kept: changes.length - undoing.changed.size };
 }
@@ -87,14 +90,14 @@ class Undoing {
   }
 
   /** Runs a write, which a rule of the schema may forbid. */
-  attempt({ table, id }, write) {
+  attempt(change, write) {
     try {
       write();
     } catch (error) {
       if (!(error instanceof WriteError)) throw error;
       return;
     }
-    this.changed.add(`${table}/${id}`);
+    this.changed.add(keyOf(change));
   }
 
   // Columns.
@@ -128,17 +131,19 @@ class Undoing {
 
   // Records.
 
-  /** Deletes what the transaction created, children before parents, unless something else has come to depend on it. */
+  /** Deletes what the transaction created and nobody has changed, children before parents, unless something that stays refers to it. */
   deleteCreated() {
-    let waiting = this.changes.filter((change) => !change.before && this.isUnchanged(change)).reverse();
-    for (let count = -1; waiting.length !== count;) {
-      count = waiting.length;
-      waiting = waiting.filter((change) => {
-        if (this.isReferredTo(change)) return true;
-        this.attempt(change, () => this.transaction.delete(change.table, change.id));
-        return false;
-      });
+    const going = new Map(this.changes.filter((change) => !change.before && this.isUnchanged(change)).reverse().map((change) => [keyOf(change), change]));
+    for (const stack = [...going.values()].filter((change) => this.isReferredTo(change, going)); stack.length > 0;) {
+      const { table, id } = stack.pop();
+      going.delete(`${table}/${id}`);
+      const { columns } = this.draft.record(table, id);
+      for (const link of this.schema.linksOf({ name: table })) {
+        const target = going.get(`${link.target}/${columns[link.column]}`);
+        if (target) stack.push(target);
+      }
     }
+    for (const change of going.values()) this.attempt(change, () => this.transaction.delete(change.table, change.id));
   }
 
   isUnchanged({ table, id, after }) {
@@ -152,9 +157,9 @@ class Undoing {
     });
   }
 
-  /** Whether another record refers to one, from whatever zone, or somebody else is a member of its zone. */
-  isReferredTo({ table, id }) {
-    const refers = (link) => this.draft.referring(link, id).some((record) => link.table !== table || record.id !== id);
+  /** Whether a record that stays refers to one, from whatever zone, or somebody else is a member of its zone. */
+  isReferredTo({ table, id }, going) {
+    const refers = (link) => this.draft.referring(link, id).some((record) => !going.has(`${link.table}/${record.id}`));
     if (this.schema.linksTo({ name: table }).some(refers)) return true;
     return this.schema.table(table).rule === "root"
       && [...this.draft.records("members")].some(({ zone, columns }) => zone === id && columns.user !== this.draft.device.user);

@@ -10,14 +10,24 @@ import { folder, Server } from "./server.js";
 const text = { type: "text" };
 const form = {
   holdfast: 1, name: "undo", tables: {
-    rooms: { zone: "root", columns: { name: text } },
-    shelves: { zone: { parent: "room" }, columns: { room: { type: "reference", to: "rooms", required: true, on_delete: "cascade" }, name: text } },
+    rooms: {
+      zone: "root", columns: {
+        name: text, note: { type: "text", merge: "text" }, tags: { type: "json", merge: "set" }, seats: { type: "integer", merge: "counter" },
+        size: { type: "integer", default: 3 },
+      },
+    },
+    shelves: {
+      zone: { parent: "room" }, columns: {
+        room: { type: "reference", to: "rooms", required: true, on_delete: "cascade" }, name: text, next: { type: "reference", to: "shelves", on_delete: "set_null" },
+      },
+    },
     books: {
       zone: { parent: "room" }, columns: {
         room: { type: "reference", to: "rooms", required: true, on_delete: "cascade" }, shelf: { type: "reference", to: "shelves", on_delete: "restrict" },
         title: text, code: text,
       }, unique: [["code"]],
     },
+    links: { zone: "user", columns: { room: { type: "reference", to: "rooms", required: true, across: true, on_delete: "cascade" }, note: text } },
   },
 };
 
@@ -106,17 +116,127 @@ test("an undo leaves a value that the schema allows no more, and the next one go
   assert.notEqual(await tablet.store.undo(), null);
 });
 
-test("transactions are kept by their size, and large ones are undone", async (t) => {
+test("transactions are kept by their size, and one larger than all may be leaves nothing to undo", async (t) => {
   const { phone, room } = await start(t);
-  await phone.write((db) => { for (let number = 0; number < 1500; number++) db.insert("books", { room }); });
+  const kept = () => phone.store.state.store("undo").size;
+  const write = (count, title) => phone.write((db) => { for (let number = 0; number < count; number++) db.insert("books", { room, title }); });
+  await write(1500);
   await phone.write((db) => db.delete("rooms", room));
   assert.deepEqual(await phone.store.undo(), { changed: 1501, kept: 0 });
   assert.equal(phone.store.all("books").length, 1500);
-  const title = "x".repeat(10_000);
-  // More than 1 MiB at once, and more than 4 MiB together.
-  await phone.write((db) => { for (let number = 0; number < 110; number++) db.insert("books", { room, title }); });
+  // More than 4 MiB together; é has two bytes.
+  for (let count = 0; count < 6; count++) await write(90, "é".repeat(5_000));
+  assert.equal(kept(), 4);
+  await write(350, "é".repeat(5_000));
+  assert.equal(kept(), 1);
+  await write(450, "é".repeat(5_000));
+  assert.equal(await phone.store.undo(), null);
+});
+
+test("an undo leaves a transaction whose reverse is too large for a change set, and the next one goes on (I12)", async (t) => {
+  const { phone, room } = await start(t);
+  const write = (body) => phone.write((db) => { for (let number = 0; number < 3000; number++) body(db, number); });
+  const shelves = [];
+  // Each refers to itself: a create and an update.
+  for (let count = 0; count < 2; count++) {
+    await write((db) => {
+      const shelf = db.insert("shelves", { room });
+      db.update("shelves", shelf, { next: shelf });
+      shelves.push(shelf);
+    });
+  }
   await phone.write((db) => db.update("rooms", room, { name: "Loft" }));
-  for (let count = 0; count < 6; count++) await phone.write((db) => { for (let number = 0; number < 90; number++) db.insert("books", { room, title }); });
-  const kept = [...phone.store.state.store("undo").values()];
-  assert.ok(kept.every(({ size }) => size < 1 << 20) && kept.length === 4, `${kept.map(({ size }) => size)}`);
+  await phone.write((db) => { for (const shelf of shelves) db.delete("shelves", shelf); });
+  assert.deepEqual(await phone.store.undo(), { changed: 0, kept: 6000 });
+  assert.deepEqual(await phone.store.undo(), { changed: 1, kept: 0 });
+  assert.equal(phone.store.get("rooms", room).name, "Attic");
+});
+
+/** Two devices of one user that agree. */
+async function startTwo(t) {
+  const { server, schema, phone, room } = await start(t);
+  const laptop = await Device.signIn("ada", { server, schema });
+  await expectAgreement(phone, laptop);
+  return { phone, laptop, room };
+}
+
+/** Writes on a device, and lets both have it. */
+async function writeAndAgree(device, other, body) {
+  const result = await device.write(body);
+  await expectAgreement(device, other);
+  return result;
+}
+
+for (const rule of ["cascade", "restrict"]) {
+  test(`an undo of a create leaves what somebody has changed since, and what that refers to: ${rule} (I3)`, async (t) => {
+    const { phone, laptop } = await startTwo(t);
+    const names = rule === "cascade" ? ["rooms", "shelves"] : ["shelves", "books"];
+    const [parent, child, other] = await writeAndAgree(phone, laptop, (db) => {
+      const room = db.insert("rooms", { name: "Cellar" });
+      const shelf = db.insert("shelves", { room, name: "first" });
+      const book = db.insert("books", { room, shelf, title: "Emma" });
+      return rule === "cascade" ? [room, shelf, book] : [shelf, book, room];
+    });
+    const text = rule === "cascade" ? { name: "wines" } : { title: "Persuasion" };
+    await writeAndAgree(laptop, phone, (db) => db.update(names[1], child, text));
+    assert.deepEqual(await phone.store.undo(), rule === "cascade" ? { changed: 1, kept: 2 } : { changed: 0, kept: 3 });
+    await expectAgreement(phone, laptop);
+    assert.ok(laptop.store.get(names[0], parent));
+    assert.deepEqual({ ...laptop.store.get(names[1], child), ...text }, laptop.store.get(names[1], child));
+    assert.equal(laptop.store.get("books", other), undefined);
+    assert.deepEqual(laptop.store.all("conflicts"), []);
+    assert.notEqual(await phone.store.undo(), null);
+  });
+}
+
+test("an undo of a create leaves a record to which one of another zone refers (I3)", async (t) => {
+  const { phone, laptop } = await startTwo(t);
+  const cellar = await writeAndAgree(phone, laptop, (db) => db.insert("rooms", { name: "Cellar" }));
+  const link = await writeAndAgree(laptop, phone, (db) => db.insert("links", { room: cellar, note: "precious" }));
+  assert.deepEqual(await phone.store.undo(), { changed: 0, kept: 1 });
+  await expectAgreement(phone, laptop);
+  assert.equal(laptop.store.get("links", link).note, "precious");
+});
+
+test("an undo deletes records that refer to each other", async (t) => {
+  const { phone, laptop, room } = await startTwo(t);
+  await writeAndAgree(phone, laptop, (db) => {
+    const [first, second] = ["first", "second"].map((name) => db.insert("shelves", { room, name }));
+    db.update("shelves", first, { next: second });
+    db.update("shelves", second, { next: first });
+  });
+  assert.deepEqual(await phone.store.undo(), { changed: 2, kept: 0 });
+  await expectAgreement(phone, laptop);
+  assert.deepEqual(laptop.store.all("shelves"), []);
+});
+
+test("an undo leaves a text that somebody has changed since, and reverses a set and a counter (I3)", async (t) => {
+  const { phone, laptop, room } = await startTwo(t);
+  const write = (device, other, note, tags, amount) => writeAndAgree(device, other, (db) => {
+    db.update("rooms", room, { note, tags });
+    db.increment("rooms", room, "seats", amount);
+  });
+  await write(phone, laptop, "one two three", ["b", "a"], 1);
+  await write(phone, laptop, "one two three four five", ["b", "c"], 2);
+  await write(laptop, phone, "one two three 4our and laptop's words five", ["b", "c", "d"], 4);
+  assert.deepEqual(await phone.store.undo(), { changed: 1, kept: 0 });
+  await expectAgreement(phone, laptop);
+  const { note, tags, seats } = laptop.store.get("rooms", room);
+  assert.deepEqual([note, tags, seats], ["one two three 4our and laptop's words five", ["a", "b", "d"], 5]);
+});
+
+test("an undo gives a record its former values to the byte, also a null where the column has a default", async (t) => {
+  const { phone, laptop } = await startTwo(t);
+  const cellar = await writeAndAgree(phone, laptop, (db) => db.insert("rooms", { name: "Cellar", tags: ["b", "a"], size: null }));
+  const before = phone.store.get("rooms", cellar);
+  assert.deepEqual([before.size, before.tags], [null, ["b", "a"]]);
+  await writeAndAgree(phone, laptop, (db) => db.update("rooms", cellar, { tags: ["z"] }));
+  await phone.store.undo();
+  assert.deepEqual(phone.store.get("rooms", cellar).tags, ["b", "a"]);
+  await writeAndAgree(phone, laptop, (db) => db.delete("rooms", cellar));
+  assert.deepEqual(await phone.store.undo(), { changed: 1, kept: 0 });
+  await expectAgreement(phone, laptop);
+  const { rev: _, ...values } = laptop.store.get("rooms", cellar);
+  const { rev: __, ...former } = before;
+  assert.deepEqual(values, former);
 });
