@@ -38,8 +38,6 @@ export interface Transaction extends Reader {
   positions(table: string, count: number, place: Place, options?: { parent?: string | null; position?: string }): string[];
   /** Closes a conflict. Of a record that is gone it takes `"winner"`; of one that was deleted, `"loser"` brings it back. */
   resolve(conflict: string, choice: "winner" | "loser" | { value: Value }): void;
-  resend(number: number, amend?: (operations: Operation[]) => void): void;
-  discard(number: number): void;
 }
 
 /** An operation of a refused change set. */
@@ -142,6 +140,7 @@ export class Store {
   undo(): Promise<{ changed: number; kept: number } | null>;
   redo(): Promise<{ changed: number; kept: number } | null>;
   quarantined(): QuarantinedChangeSet[];
+  /** Writes a refused change set and its dependents again, each as a change set of its own. */
   resend(number: number, amend?: (operations: Operation[]) => void): Promise<void>;
   discard(number: number): Promise<void>;
   zones(): { zone: string; role: string; isWhole: boolean }[];

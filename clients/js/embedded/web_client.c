@@ -68,6 +68,9 @@ static const unsigned char src_request_size_js[] = {
 static const unsigned char src_requests_js[] = {
 #embed "../src/requests.js"
 };
+static const unsigned char src_resending_js[] = {
+#embed "../src/resending.js"
+};
 static const unsigned char src_schema_change_js[] = {
 #embed "../src/schema-change.js"
 };
@@ -151,6 +154,7 @@ static const struct web_client_file files[] = {
   {"src/recovery.js", src_recovery_js, sizeof src_recovery_js},
   {"src/request-size.js", src_request_size_js, sizeof src_request_size_js},
   {"src/requests.js", src_requests_js, sizeof src_requests_js},
+  {"src/resending.js", src_resending_js, sizeof src_resending_js},
   {"src/schema-change.js", src_schema_change_js, sizeof src_schema_change_js},
   {"src/schema.js", src_schema_js, sizeof src_schema_js},
   {"src/sealing.js", src_sealing_js, sizeof src_sealing_js},

@@ -4,6 +4,7 @@ import { columnsOf, tableOf } from "./answer.js";
 import { Histories } from "./history.js";
 import { isLacking, Quarantine } from "./quarantine.js";
 import { Recovery } from "./recovery.js";
+import { Resending } from "./resending.js";
 import { awaitMissing } from "./sessions.js";
 import { numberKey } from "./state.js";
 import { followed, isDayAhead, laterStamp, stampOf } from "./time.js";
@@ -20,18 +21,18 @@ export class Diverged extends Error {}
  * Applies an answer.
  *
  * @param request the prepared request that it answers.
- * @param now milliseconds since 1970.
+ * @param environment `{now()}`, whose milliseconds are since 1970.
  * @returns `{hasMore, quarantined, changes, remaining, wait, hasSettled, hasAdvanced, hasNews}`: `hasSettled` where a change set or a recovered record is done with,
  *   `hasAdvanced` where a part goes on with its zone, `hasNews` where the answer brought anything at all.
  * @throws Outdated, Diverged; then nothing of the answer is to be kept.
  */
-export function applyAnswer(draft, schema, answer, request, now) {
-  return new Applying(draft, schema, answer, request, now).run();
+export function applyAnswer(draft, schema, answer, request, environment) {
+  return new Applying(draft, schema, answer, request, environment).run();
 }
 
 class Applying {
-  constructor(draft, schema, answer, request, now) {
-    Object.assign(this, { draft, schema, answer, request, now });
+  constructor(draft, schema, answer, request, environment) {
+    Object.assign(this, { draft, schema, answer, request, environment, now: environment.now() });
     this.histories = new Histories(draft, schema);
     this.zones = new Zones(draft, schema);
     this.quarantine = new Quarantine(draft, schema);
@@ -95,9 +96,9 @@ class Applying {
     if (own !== answer.chain) throw new Diverged();
     const refused = answer.refused.map((refusal) => ({ refusal, set: outbox.find((set) => set.first === refusal.first) }))
       .filter(({ set }) => set);
-    this.histories.rollBack(new Set(refused.map(({ set }) => set.key)));
+    const deletedBehind = this.histories.rollBack(new Set(refused.map(({ set }) => set.key)));
     for (const { refusal, set } of refused) {
-      this.quarantine.add(set.body, Math.max(0, refusal.operation - refusal.first), refusal.problem, this.now);
+      this.quarantine.add(set.body, Math.max(0, refusal.operation - refusal.first), refusal.problem, this.now, deletedBehind.has(set.key));
       draft.delete("outbox", numberKey(set.key));
       this.applied.quarantined += 1;
     }
@@ -331,7 +332,7 @@ class Applying {
       resend: answer.resend, serverSchema: answer.schema ?? device.serverSchema,
     };
     const isOtherSchema = device.serverSchema !== null && answer.schema !== undefined && answer.schema !== device.serverSchema;
-    this.applied.isOtherSchema = isOtherSchema;
+    if (isOtherSchema) new Resending(draft, this.schema, this.environment).resendUnknown();
   }
 
   isMoreToExchange() {

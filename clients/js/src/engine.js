@@ -5,13 +5,12 @@ import { applyAnswer, Diverged, Outdated } from "./applying.js";
 import { utf8Length } from "./bytes.js";
 import { EventStream } from "./event-stream.js";
 import { parse, plain, write } from "./json.js";
-import { endsSession, isLacking, isProblem, problemOf } from "./quarantine.js";
+import { endsSession, isProblem, problemOf } from "./quarantine.js";
 import { RequestSize } from "./request-size.js";
 import { isCurrent, prepareRequest, quarantineOldest } from "./requests.js";
 import { adopt, otherUser, parseSession } from "./sessions.js";
 import { listen, tell } from "./store.js";
 import { SyncMachine } from "./sync-machine.js";
-import { Transaction } from "./transaction.js";
 
 /** From how many claims of the request, or bytes, an answer is no empty one. */
 const substance = { claims: 100, bytes: 256 << 10 };
@@ -335,10 +334,9 @@ export class SyncEngine {
 
   async apply(body, request) {
     const answer = parseAnswer(body);
-    const now = this.store.environment.now();
+    const { schema, environment } = this.store;
     try {
-      const applied = await this.store.transact((draft) => applyAnswer(draft, this.store.schema, answer, request, now));
-      if (applied.isOtherSchema) applied.hasMore = await this.resendUnknown() || applied.hasMore;
+      const applied = await this.store.transact((draft) => applyAnswer(draft, schema, answer, request, environment));
       const isSubstantial = applied.hasSettled || applied.hasAdvanced
         || request.claims.length >= substance.claims || utf8Length(body) >= substance.bytes;
       return { type: "answered", hasMore: applied.hasMore, wait: applied.wait, items: request.items, isSubstantial, hasNews: applied.hasNews };
@@ -355,19 +353,6 @@ export class SyncEngine {
       const { device } = draft;
       if (device.session === request.session) draft.device = { ...device, token: null, cookie: null };
     });
-  }
-
-  /** Sends again what the server did not know, now that it has another schema. docs/SCHEMA-CHANGES.md, section 3. */
-  async resendUnknown() {
-    const sets = this.store.quarantined().filter(({ problem, because }) => because === null && isLacking(problem));
-    for (const { number } of sets) {
-      await this.store.transact((draft) => {
-        const transaction = new Transaction(draft, this.store.schema, this.store.environment);
-        transaction.resend(number);
-        transaction.end();
-      }).catch(() => {});
-    }
-    return sets.length > 0;
   }
 
   failureOf(answer, request) {

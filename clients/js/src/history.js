@@ -88,13 +88,23 @@ export class Histories {
     this.keep({ table, id, server, steps: (dirty?.steps ?? []).filter((step) => !isConsequence(step)) });
   }
 
-  /** Rolls change sets back, all at once. @param sets their keys. */
+  /**
+   * Rolls change sets back, all at once.
+   *
+   * @param sets their keys.
+   * @returns the keys of those that edit a record which a later set deletes.
+   */
   rollBack(sets) {
     forgetSets(this.draft, sets);
+    const deletedBehind = new Set();
     for (const dirty of this.dirty()) {
       const steps = dirty.steps.filter((step) => !sets.has(step.set));
-      if (steps.length < dirty.steps.length) this.keep({ ...dirty, steps });
+      if (steps.length === dirty.steps.length) continue;
+      const last = dirty.steps.findLastIndex(({ kind }) => kind === "delete");
+      for (const { set } of dirty.steps.slice(0, Math.max(last, 0))) if (set !== dirty.steps[last].set) deletedBehind.add(set);
+      this.keep({ ...dirty, steps });
     }
+    return deletedBehind;
   }
 
   /**

@@ -3,7 +3,6 @@
 import { parse, plain } from "./json.js";
 import { numberKey } from "./state.js";
 import { fromApp, fromText, toApp } from "./values.js";
-import { combined } from "./merge.js";
 
 /** The operations of a sealed change set, with the values of their columns in the kept form; those of columns that are not known here are in `unknown`. */
 export function operationsOf(body, schema) {
@@ -48,13 +47,14 @@ export class Quarantine {
    *
    * @param operation the index of the operation at fault; -1 when it is none in particular.
    * @param problem the problem document, as plain objects.
+   * @param isDeletedBehind whether a later set deletes a record that it edits.
    */
-  add(body, operation, problem, now) {
+  add(body, operation, problem, now, isDeletedBehind = false) {
     const isDependent = problem.code === "record-unknown" || problem.code === "reference-missing";
     const because = isDependent ? this.reason(operationsOf(body, this.schema)) : null;
     const { device } = this.draft;
     const number = device.nextQuarantine;
-    const set = { number, at: now, operation, problem, body, because };
+    const set = { number, at: now, operation, problem, body, because, isDeletedBehind };
     this.draft.put("quarantine", numberKey(number), set);
     if (this.creators) this.noteCreated(set);
     this.draft.device = { ...device, nextQuarantine: number + 1 };
@@ -114,39 +114,6 @@ export class Quarantine {
       }
       return own;
     });
-  }
-
-  /**
-   * Writes the operations of a set and its dependents again, as edits of a transaction.
-   *
-   * @param amend given the set's operations, may change their `columns`.
-   */
-  resend(number, transaction, amend) {
-    const [first, ...dependents] = this.take(number);
-    let operations = operationsOf(first.body, this.schema);
-    if (amend) operations = this.amended(operations, amend);
-    for (const set of dependents) operations.push(...operationsOf(set.body, this.schema));
-    for (const operation of operations) this.write(operation, transaction);
-  }
-
-  write({ op, table, id, columns, base, zone, unknown }, transaction) {
-    const [lost] = Object.keys(unknown);
-    if (lost !== undefined) throw new RangeError(`${table} has no column ${lost}. Leave the column out, update the app, or discard the change set.`);
-    const here = this.draft.record(table, id);
-    if (op === "delete") {
-      if (here) transaction.delete(table, id);
-      return;
-    }
-    const values = {};
-    for (const [name, value] of Object.entries(columns)) {
-      if (op === "create" && here && value === null) continue;
-      const column = this.schema.table(table).columns.get(name);
-      const merge = here && Object.hasOwn(base, name) ? combined(column.merge, base[name], value, here.columns[name] ?? null, true) : null;
-      values[name] = merge ? merge.value : value;
-    }
-    if (here) return transaction.updateKept(table, id, values);
-    if (op !== "create") throw new RangeError(`The record ${id} of ${table} does not exist. Discard the change set.`);
-    return transaction.insertKept(table, id, values, zone);
   }
 }
 

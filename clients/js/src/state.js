@@ -98,6 +98,8 @@ export class Draft {
     this.changed = new Map();
     /** By table and column: the ids of records by what they refer to, or referred to when it was looked for. */
     this.references = new Map();
+    /** While something is attempted, what was changed, as it was before. */
+    this.journal = null;
   }
 
   get(name, key) {
@@ -108,6 +110,7 @@ export class Draft {
   put(name, key, entry) {
     let changed = this.changed.get(name);
     if (!changed) this.changed.set(name, changed = new Map());
+    this.journal?.push([changed, key, changed.has(key), changed.get(key)]);
     changed.set(key, entry);
   }
 
@@ -131,6 +134,23 @@ export class Draft {
   /** The entries of a store in the order of their keys. */
   sorted(name) {
     return [...this.entries(name)].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, entry]) => entry);
+  }
+
+  /** Runs `body`. When it throws, the draft is as it was. */
+  attempt(body) {
+    this.journal = [];
+    try {
+      return body();
+    } catch (error) {
+      for (const [changed, key, isChanged, entry] of this.journal.reverse()) {
+        if (isChanged) changed.set(key, entry);
+        else changed.delete(key);
+      }
+      this.references.clear();
+      throw error;
+    } finally {
+      this.journal = null;
+    }
   }
 
   isEmpty(name) {

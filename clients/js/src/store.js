@@ -3,6 +3,7 @@
 import { Histories } from "./history.js";
 import { operationsOf, Quarantine } from "./quarantine.js";
 import { Reader } from "./reading.js";
+import { Resending } from "./resending.js";
 import { Schema } from "./schema.js";
 import { changeSchema } from "./schema-change.js";
 import { Draft, newDevice, State } from "./state.js";
@@ -23,6 +24,12 @@ export const systemEnvironment = {
 /** How many operations wait to be confirmed. */
 function waiting(draft) {
   return draft.sorted("outbox").reduce((sum, set) => sum + set.last - set.first + 1, 0);
+}
+
+/** What there is to undo after a write. */
+function noteWrite(draft, changes) {
+  if (changes.length > 0) forgetRedo(draft);
+  remember(draft, changes);
 }
 
 /** Calls a listener of an app. What is done is done, whatever it makes of it: what it throws is an uncaught error of the page, and stops nothing here. */
@@ -162,10 +169,7 @@ export class Store {
    * @returns what `body` gives, when it is durably stored.
    */
   write(body) {
-    return this.writeAs(body, (draft, changes) => {
-      if (changes.length > 0) forgetRedo(draft);
-      remember(draft, changes);
-    });
+    return this.writeAs(body, noteWrite);
   }
 
   async writeAs(body, note) {
@@ -214,19 +218,20 @@ export class Store {
   /** Refused change sets, oldest first: `{number, at, problem, operations, operation, because}`. */
   quarantined() {
     const quarantine = new Quarantine(new Draft(this.state), this.schema);
-    return quarantine.all().map(({ body, ...set }) => ({
+    return quarantine.all().map(({ body, isDeletedBehind: _, ...set }) => ({
       ...set, operations: operationsOf(body, this.schema).map((operation) => quarantine.shown(operation)),
     }));
   }
 
-  /** Writes a refused change set and its dependents again. @param amend may change the columns of the operations. */
+  /** Writes a refused change set and its dependents again. @param amend may change the columns of the set's operations. */
   resend(number, amend) {
-    return this.write((transaction) => transaction.resend(number, amend));
+    const resend = (draft) => new Resending(draft, this.schema, this.environment).resend(number, amend, (changes) => noteWrite(draft, changes));
+    return this.transact(resend, "written");
   }
 
   /** Deletes a refused change set and its dependents for good. */
   discard(number) {
-    return this.write((transaction) => transaction.discard(number));
+    return this.transact((draft) => { new Quarantine(draft, this.schema).take(number); }, "written");
   }
 
   // The device.

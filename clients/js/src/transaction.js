@@ -4,7 +4,6 @@ import { combined } from "./merge.js";
 import { isPossibleIdentifier, isUUID, makeIdentifier } from "./identifiers.js";
 import { write } from "./json.js";
 import { positionRun, replicaName } from "./position.js";
-import { Quarantine } from "./quarantine.js";
 import { Reader } from "./reading.js";
 import { Sealing } from "./sealing.js";
 import { checkValue, fromApp, fromText, ValueError } from "./values.js";
@@ -247,18 +246,6 @@ export class Transaction extends Reader {
 
   makeIdentifier() {
     return makeIdentifier(this.environment.now(), [this.environment.random64(), this.environment.random64()]);
-  }
-
-  // Quarantine.
-
-  /** Writes a refused change set and its dependents again. @see Quarantine.resend */
-  resend(number, amend) {
-    new Quarantine(this.draft, this.schema).resend(number, this, amend);
-  }
-
-  /** Deletes a refused change set and its dependents for good. */
-  discard(number) {
-    new Quarantine(this.draft, this.schema).take(number);
   }
 
   // The end.
