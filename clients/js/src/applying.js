@@ -67,19 +67,22 @@ class Applying {
     if (!answer.resend) draft.device = { ...draft.device, awaiting: answer.awaiting_recovery.map(({ zone }) => zone) };
     const lost = this.unapplied.keepLost(answer, this.now);
     this.applied.quarantined += lost;
-    for (const part of answer.zones) this.applyPart(part);
+    for (const part of answer.zones) this.applyPart(part, lost > 0);
     if (!answer.resend) this.dropAbandoned();
     if (lost > 0) this.unapplied.replaceLost((zone) => this.isAhead(zone));
     this.unapplied.purge(answer);
     this.removeDeleted();
     this.noteDeletions();
     this.histories.settleZones();
-    for (const zone of answer.lost) this.lose(zone);
+    for (const zone of answer.lost) if (!zones.verify(zone)) this.lose(zone);
     awaitMissing(draft, zones, created);
     this.keepProofs();
     this.histories.settle();
     this.advance();
-    if (!answer.resend) zones.noteResets(new Set(answer.zones.filter((part) => part.reset).map((part) => part.zone)));
+    if (!answer.resend) {
+      zones.noteResets(new Set(answer.zones.filter((part) => part.reset).map((part) => part.zone)));
+      zones.fillVerified();
+    }
     this.applied.hasMore = this.applied.hasMore || answer.resend || this.isMoreToExchange();
     this.applied.wait = zones.wait(this.now);
     return this.applied;
@@ -116,8 +119,14 @@ class Applying {
 
   // Step 5.
 
-  applyPart(part) {
+  /** @param hasLost whether the server has lost edits that it had confirmed. */
+  applyPart(part, hasLost) {
     const { zones, applied } = this;
+    if ((zones.isOfOtherHistory(part) && zones.verify(part.zone)) || (part.restored && zones.goBack(part.zone, hasLost))) {
+      applied.hasMore = true;
+      applied.hasNews = true;
+      return;
+    }
     if (part.reset) {
       // Also of a zone that is not here: the server waits to hear so.
       if (!zones.mayReset(part.zone, this.now, part.restored === true)) return;
@@ -169,7 +178,8 @@ class Applying {
       this.applied.hasMore = true;
       return;
     }
-    const isCopy = known.resync !== null || known.token === "";
+    const isVerified = known.resync === "verified";
+    const isCopy = (known.resync !== null && !isVerified) || known.token === "";
     const session = {
       zone: part.zone, seen: isCopy ? new Set() : null, isRestored: known.resync === "restored", role: greatestRole([part.role, known.role]),
     };
@@ -178,7 +188,7 @@ class Applying {
     if (isCopy) this.removeUnseen(session);
     if (session.isRestored) this.restored.set(part.zone, session.role);
     this.zones.dropPages(part.zone);
-    this.zones.put(part.zone, { ...known, role: part.role, token: part.to, ack: part.to, sent: false, resync: null });
+    this.zones.put(part.zone, { ...known, role: part.role, token: part.to, ack: part.to, sent: false, resync: isVerified ? "verified" : null });
   }
 
   applyChanges(changes, session) {
@@ -338,7 +348,7 @@ class Applying {
   isMoreToExchange() {
     if (!this.draft.isEmpty("outbox") || !this.recovery.isEmpty() || this.draft.device.prove.length > 0) return true;
     return this.zones.all().some(([name, zone]) => {
-      if (!zone.sent && (zone.ack === null || zone.ack === "")) return true;
+      if (!zone.sent && (zone.ack === null || zone.ack === "" || zone.resync === "verified")) return true;
       return zone.reset?.until == null && this.zones.pages(name).length > 0;
     });
   }

@@ -7,6 +7,7 @@ import { Raw } from "./json.js";
 import { Quarantine } from "./quarantine.js";
 import { Recovery } from "./recovery.js";
 import { numberKey } from "./state.js";
+import { Zones } from "./zones.js";
 
 /**
  * A request of what there is; null when nobody is signed in.
@@ -24,7 +25,8 @@ export function prepareRequest(draft, schema, limit, app, sizeLimit) {
   const claims = device.prove.slice(0, 1000).flatMap((zone) => claim(draft, schema, zone));
   const recovery = new Recovery(draft, schema);
   // Edits may build on what a restored server has lost.
-  const outbox = claims.length > 0 || !recovery.isEmpty() ? [] : draft.sorted("outbox");
+  const isWaiting = claims.length > 0 || !recovery.isEmpty() || new Zones(draft, schema).areUncertain();
+  const outbox = isWaiting ? [] : draft.sorted("outbox");
   const recovered = claims.length > 0 ? [] : recovery.next(limit, sizeLimit);
   const sets = [];
   let size = 0;

@@ -7,9 +7,17 @@
 
 import { isOfType } from "./values.js";
 
-/** Renames what has former names, and drops what belongs to removed tables and columns. */
+/**
+ * Renames what has former names, and drops what belongs to removed tables and columns.
+ *
+ * @returns whether columns are new, of which old records may have values.
+ */
 export function changeSchema(draft, schema) {
   new SchemaChange(draft, schema).run();
+  // Stores of earlier clients do not say which they have.
+  const hasNew = schema.hasNewColumns(draft.get("local", "columns") ?? []);
+  draft.put("local", "columns", schema.columnForms());
+  return hasNew;
 }
 
 class SchemaChange {

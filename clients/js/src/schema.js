@@ -49,6 +49,10 @@ function emptiest(type) {
   }
 }
 
+function formOf(table, name, { type, required, to = "" }) {
+  return `${table} ${name} ${type} ${to} ${required}`;
+}
+
 class Table {
   constructor(name, form) {
     this.name = name;
@@ -116,6 +120,18 @@ export class Schema {
 
   linksTo(table) {
     return this.links.filter((link) => link.target === table.name);
+  }
+
+  /** The columns of all tables, each with what decides which values it may have. A column of another form was removed, and is new. */
+  columnForms() {
+    return [...this.tables.values()].flatMap((table) => [...table.columns.values()].map((column) => formOf(table.name, column.name, column)));
+  }
+
+  /** Whether a schema of these columns lacks one of this schema's, whatever its name was. */
+  hasNewColumns(forms) {
+    const known = new Set(forms);
+    return [...this.tables.values()].some((table) => [...table.columns.values()].some((column) => ![table.name, ...table.was].some((name) => (
+      [column.name, ...column.was].some((own) => known.has(formOf(name, own, column)))))));
   }
 
   /** What decides a table's zone in the end; two tables of one ground refer to each other inside a zone. */

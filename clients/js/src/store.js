@@ -113,10 +113,8 @@ export class Store {
       if (device.ownVersion > this.schema.version) {
         throw new StoreError("database-is-newer", `The database has version ${device.ownVersion} of the schema, and this app has ${this.schema.version}. Update the app.`);
       }
-      changeSchema(draft, this.schema);
-      const zones = new Zones(draft, this.schema);
-      if (device.ownSchema) for (const [zone, state] of zones.all()) if (state.ack !== null && state.token !== "") zones.begin(zone);
-      draft.device = { ...device, ownSchema: this.schema.fingerprint, ownVersion: this.schema.version };
+      if (changeSchema(draft, this.schema)) new Zones(draft, this.schema).fill();
+      draft.device = { ...draft.device, ownSchema: this.schema.fingerprint, ownVersion: this.schema.version };
     });
     this.isSettled = true;
   }
@@ -262,7 +260,9 @@ export class Store {
     return this.transact((draft) => {
       if (!force) this.requireSent(draft);
       const { ownSchema, ownVersion } = draft.device;
+      const columns = draft.get("local", "columns");
       for (const name of draft.storeNames()) for (const [key] of [...draft.entries(name)]) draft.delete(name, key);
+      draft.put("local", "columns", columns);
       draft.device = { ...newDevice, ownSchema, ownVersion };
     });
   }

@@ -3,7 +3,7 @@
 
 import { Quarantine } from "./quarantine.js";
 import { numberKey } from "./state.js";
-import { Zones } from "./zones.js";
+import { historyOf, Zones } from "./zones.js";
 
 const problem = {
   code: "change-set-lost", status: 409, title: "The server confirmed this change set, then was restored from an older backup",
@@ -14,9 +14,6 @@ const problem = {
 function bringsAll({ zones }) {
   return zones.length > 0 && !zones.some(({ more, reset }) => more || reset);
 }
-
-/** What tells the histories of two tokens apart. docs/PROTOCOL.md, section 1. */
-const historyOf = (token) => token.split(".")[0];
 
 /** Whether it can be seen from an answer that the server was restored. */
 function showsRestore({ zones, awaiting_recovery: awaiting }) {
@@ -49,7 +46,7 @@ export class Unapplied {
   /** Begins the zones again in which lost edits may show: all in which there is nothing to recover. @param isAhead of a zone. */
   replaceLost(isAhead) {
     const zones = new Zones(this.draft, this.schema);
-    for (const [zone] of zones.all()) if (!isAhead(zone)) zones.askAgain(zone);
+    for (const [zone, { ack, resync }] of zones.all()) if (ack !== null && resync !== "replaced" && !isAhead(zone)) zones.begin(zone);
   }
 
   /** Forgets the sets when nothing is on its way any more. */

@@ -7,8 +7,16 @@
 // | token | up to where the records here are whole; empty if the zone never was |
 // | ack | what the next part must follow: empty for the zone's beginning, null for a zone that is given up |
 // | sent | whether the server has stored `ack` |
-// | resync | null, `replaced`, or `restored` where the server was restored and has less |
+// | resync | null, or why the zone comes from its beginning, see below |
 // | reset | `{at, count, until}`: when the server last had the zone resynced, how often in a row, and until when the zone waits |
+
+//
+// | resync | the records here |
+// | --- | --- |
+// | replaced | may be outdated |
+// | restored | may be what a restored server has lost, and are recovered |
+// | filled | are whole up to `token`, but lack the values of new columns |
+// | verified | the same. The server was restored, or reports the zone as lost: it first verifies `token` |
 
 import { isChangeToken, isProof } from "./shapes.js";
 
@@ -20,6 +28,12 @@ const restores = 4;
 /** A zone of which nothing is here. */
 export const newZone = { role: "", token: "", ack: "", sent: false, resync: null, proof: "", reset: null };
 const leftZone = { ...newZone, ack: null };
+
+/** Whether the records here can't be relied on. Such a resync ends only with a whole copy. */
+const replacesAll = (resync) => resync === "replaced" || resync === "restored";
+
+/** What tells the histories of two tokens apart. docs/PROTOCOL.md, section 1. */
+export const historyOf = (token) => token.split(".")[0];
 
 /** The zones of a draft. */
 export class Zones {
@@ -45,14 +59,68 @@ export class Zones {
     const state = this.get(zone) ?? (this.schema.publicZones.has(zone) ? leftZone : newZone);
     this.dropPages(zone);
     if (state.ack === null) return this.put(zone, { ...state, sent: false });
-    return this.put(zone, { ...state, ack: "", sent: false, resync: state.resync === "restored" ? "restored" : resync });
+    return this.put(zone, { ...state, ack: "", sent: false, resync: replacesAll(state.resync) ? state.resync : resync });
   }
 
-  /** Ends a download in parts: the zone is as it was when it was whole, or comes from its beginning where it was to be resynced. */
-  goBack(zone) {
+  /**
+   * Ends a download in parts of a history that a restore has ended: the zone is as it was when it was whole, or comes from its beginning.
+   *
+   * @param hasLost whether edits of this device that the server has lost may show in it.
+   * @returns false when none is under way.
+   */
+  goBack(zone, hasLost = false) {
     const state = this.get(zone);
+    if (!state?.ack || state.ack === state.token) return false;
+    if (hasLost || replacesAll(state.resync)) this.begin(zone);
+    else if (state.resync === "filled") this.verify(zone);
+    else this.returnTo(zone, state.resync);
+    return true;
+  }
+
+  /** Takes a zone back to the last position at which it was whole. */
+  returnTo(zone, resync) {
     this.dropPages(zone);
-    this.put(zone, { ...state, ack: state.resync ? "" : state.token, sent: false });
+    const state = this.get(zone);
+    this.put(zone, { ...state, ack: state.token, sent: false, resync });
+  }
+
+  // New columns. docs/SCHEMA-CHANGES.md, section 3.
+
+  /** Asks for all zones from their beginnings, as columns are new here. */
+  fill() {
+    for (const [zone, { ack, token }] of this.all()) if (ack !== null && token !== "") this.begin(zone, "filled");
+  }
+
+  /** Whether a part is the first of a zone that is filled, and of another history than what is here: from it the server can't tell what it has lost. */
+  isOfOtherHistory({ zone, from, to, reset }) {
+    const state = this.get(zone);
+    return state?.resync === "filled" && !reset && from === "" && to !== "" && historyOf(to) !== historyOf(state.token);
+  }
+
+  /** Lets the server verify the last whole position of a zone that is filled. @returns false when it is not. */
+  verify(zone) {
+    if (this.get(zone)?.resync !== "filled") return false;
+    this.returnTo(zone, "verified");
+    return true;
+  }
+
+  /** Goes on to fill the zones of which the server has found nothing wrong. */
+  fillVerified() {
+    for (const [zone, { resync, ack, token, sent, reset }] of this.all()) {
+      if (resync === "verified" && ack === token && sent && reset?.until == null && !this.isAwaiting(zone)) this.begin(zone, "filled");
+    }
+  }
+
+  // Restores of the server.
+
+  isAwaiting(zone) {
+    return this.draft.device.awaiting.includes(zone);
+  }
+
+  /** Whether a restored server may lack records of some zone, and has not said yet what it has. */
+  areUncertain() {
+    return this.all().some(([zone, { ack, resync }]) => ack !== null && !this.isAwaiting(zone)
+      && (resync === "restored" || resync === "verified" || (resync === "filled" && ack === "")));
   }
 
   /** Mends what an earlier client took of an answer: no server gives such a proof or token, and each refuses a request with it. */
@@ -61,13 +129,14 @@ export class Zones {
     if (!isProof(device.proof)) this.draft.device = { ...device, proof: "" };
     for (const [zone, state] of this.all()) {
       if (!isProof(state.proof)) this.put(zone, { ...state, proof: "" });
+      if (state.token && !isChangeToken(state.token)) this.put(zone, { ...this.get(zone), token: "" });
       if (state.ack && !isChangeToken(state.ack)) this.begin(zone);
     }
   }
 
   /** Whether a restored server may have less of a zone than this device. */
   isAhead(zone) {
-    return this.get(zone)?.resync === "restored" || this.draft.device.awaiting.includes(zone);
+    return this.get(zone)?.resync === "restored" || this.isAwaiting(zone);
   }
 
   /** Asks again for a zone that may have a record which is in another one no more. */
