@@ -194,26 +194,18 @@ export class SyncEngine {
   /**
    * Signs out. The data stays, unless `erases`; then edits that were not sent must be few enough to lose them knowingly: `force`.
    *
-   * @throws RangeError when edits would be lost.
+   * @throws RangeError when edits would be lost; the device then stays signed in.
    */
   async signOut({ erases = false, force = false } = {}) {
     const { store } = this;
     await store.catchUp();
-    if (erases && !force) store.requireSent();
-    try {
-      await this.request("DELETE", "v1/sessions/current");
-    } catch (error) {
-      // Without a network the session ends by itself one day.
-      if (error instanceof ServerError && error.problem.status !== 401) throw error;
-    }
-    await store.transact((draft) => { draft.device = { ...draft.device, token: null, cookie: null }; });
-    try {
-      // Another tab may have written meanwhile.
-      if (erases) await store.erase({ force });
-    } finally {
-      this.run({ type: "signedOut" });
-      this.publish({ state: "signedOut" });
-    }
+    const session = this.device;
+    if (erases) await store.erase({ force });
+    else await this.forgetToken(session);
+    this.run({ type: "signedOut" });
+    this.publish({ state: "signedOut" });
+    // Without a network the session ends by itself one day.
+    await this.transport.request({ method: "DELETE", path: "v1/sessions/current", session }).catch(() => {});
   }
 
   get device() {

@@ -245,12 +245,6 @@ export class Store {
     return waiting(new Draft(this.state));
   }
 
-  /** @throws RangeError when edits are not on the server. */
-  requireSent(draft = new Draft(this.state)) {
-    const unsent = waiting(draft) + draft.sorted("quarantine").length;
-    if (unsent > 0) throw new RangeError(`${unsent} edits are not on the server. Sync first, or use force to lose them.`);
-  }
-
   /**
    * Removes all that the device keeps, as one commit: what another tab writes meanwhile counts.
    *
@@ -258,7 +252,8 @@ export class Store {
    */
   erase({ force = false } = {}) {
     return this.transact((draft) => {
-      if (!force) this.requireSent(draft);
+      const unsent = waiting(draft) + draft.sorted("quarantine").length;
+      if (unsent > 0 && !force) throw new RangeError(`${unsent} edits are not on the server. Sync first, or use force to lose them.`);
       const { ownSchema, ownVersion } = draft.device;
       const columns = draft.get("local", "columns");
       for (const name of draft.storeNames()) for (const [key] of [...draft.entries(name)]) draft.delete(name, key);
