@@ -78,6 +78,8 @@ class Applying {
     awaitMissing(draft, zones, created);
     this.keepProofs();
     this.histories.settle();
+    // What is below an edit that has lost its place is with it again.
+    if (answer.lost.length > 0) this.histories.settleZones();
     this.advance();
     if (!answer.resend) {
       zones.noteResets(new Set(answer.zones.filter((part) => part.reset).map((part) => part.zone)));
@@ -381,12 +383,13 @@ export function loseZone(draft, schema, zone) {
   const isGone = (record) => isIn(record, zone) && (record.zone === zone || !zones.isAhead(record.zone));
   for (const table of schema.tables.values()) {
     for (const record of [...draft.records(table.name)]) {
-      if (!isGone(record)) continue;
-      const dirty = draft.dirty(table.name, record.id);
+      // An edit may show it in another zone than the server has it in. What edits made or moved below a parent is settled with that.
+      const server = draft.serverRecord(table.name, record.id);
+      if (!isGone(server ?? record)) continue;
       histories.rebase(table.name, record.id, null);
-      const create = dirty && [...dirty.steps].reverse().find(({ kind }) => kind === "create");
-      if (create) histories.add(table.name, record.id, { set: create.set, kind: "hidden" });
-      zones.askAgain(otherZone(record, zone));
+      const create = draft.record(table.name, record.id) && draft.dirty(table.name, record.id).steps.findLast(({ kind }) => kind === "create");
+      if (create && table.rule !== "parent") histories.add(table.name, record.id, { set: create.set, kind: "hidden" });
+      if (server) zones.askAgain(otherZone(server, zone));
     }
   }
   for (const dirty of [...histories.dirty()]) if (dirty.server && isGone(dirty.server)) histories.rebase(dirty.table, dirty.id, null);
