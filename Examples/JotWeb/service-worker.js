@@ -29,8 +29,10 @@ function fetchAll() {
   }));
 }
 
-function areSame(answers, others) {
-  return answers.every((answer, index) => answer.headers.get("ETag") === others[index]?.headers.get("ETag"));
+/** Whether answers have the same content. Servers behind one address have tags of their own for the same file. */
+async function areSame(answers, others) {
+  const [texts, otherTexts] = await Promise.all([answers, others].map((answers) => Promise.all(answers.map((answer) => answer?.clone().text()))));
+  return texts.every((text, index) => text === otherTexts[index]);
 }
 
 /** Keeps the files as a new version where one has changed. Another worker than this one knows its own files. */
@@ -39,9 +41,9 @@ async function refresh(isInstall) {
   const kept = current ? await Promise.all(files.map((file) => caches.match(file, { cacheName: current }))) : [];
   const answers = await fetchAll();
   const worker = files.indexOf("/service-worker.js");
-  if (areSame(answers, kept) || (!isInstall && !areSame([answers[worker]], [kept[worker]]))) return;
+  if (await areSame(answers, kept) || (!isInstall && !await areSame([answers[worker]], [kept[worker]]))) return;
   // The files may be replaced on the server while they are fetched.
-  if (!areSame(answers, await fetchAll())) throw new TypeError("The files change at this moment.");
+  if (!await areSame(answers, await fetchAll())) throw new TypeError("The files change at this moment.");
   const name = `jot ${new Date().toISOString()}`;
   const cache = await caches.open(name);
   await Promise.all(files.map((file, index) => cache.put(file, answers[index])));

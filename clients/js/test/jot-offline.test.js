@@ -2,13 +2,14 @@
 
 import assert from "node:assert/strict";
 import { appendFileSync, cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, request } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { test } from "node:test";
+import { Browser } from "./chromium.js";
 import { Device } from "./devices.js";
 import { fill, makeList, start, sync, web } from "./jot-page.js";
-import { atEnd, folder } from "./server.js";
+import { atEnd, folder, Server } from "./server.js";
 
 test("the service worker keeps all files of the client", () => {
   const [, names] = /\.\.\.\[([^\]]*)\]\.map/.exec(readFileSync(`${web}/service-worker.js`, "utf8"));
@@ -127,6 +128,41 @@ test("what answers in place of the server is not kept", async (t) => {
     await tab.run(() => navigator.locks.request("files", () => {}));
   }
   assert.equal(await tab.run(isKept, "noon", "/"), false);
+});
+
+test("the files of several servers behind one address are one version", async (t) => {
+  const servers = [];
+  for (let count = 0; count < 2; count++) {
+    const files = folder(t);
+    cpSync(web, files, { recursive: true });
+    servers.push(await Server.start(t, { more: ["--web", files] }));
+  }
+  // Each file comes from the one and the other in turn.
+  const counts = new Map();
+  const proxy = createServer((incoming, outgoing) => {
+    const count = counts.get(incoming.url) ?? 0;
+    counts.set(incoming.url, count + 1);
+    const { port } = servers[count % 2];
+    const passed = request({ port, host: "127.0.0.1", path: incoming.url, method: incoming.method, headers: incoming.headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode, answer.headers);
+      answer.pipe(outgoing);
+    });
+    passed.on("error", () => outgoing.destroy());
+    incoming.pipe(passed);
+  });
+  await new Promise((resolve) => { proxy.listen(0, "127.0.0.1", resolve); });
+  atEnd(t, () => { proxy.close(); proxy.closeAllConnections(); });
+  const browser = await Browser.start(t, folder(t));
+  const address = `http://127.0.0.1:${proxy.address().port}/`;
+  const tab = await browser.open(address);
+  await tab.until(isKept);
+  const versions = () => tab.run(async () => (await caches.keys()).filter((name) => name.startsWith("jot ")));
+  const before = await versions();
+  const looked = counts.get("/icon.svg");
+  await tab.load(address);
+  while (counts.get("/icon.svg") === looked) await new Promise((resolve) => { setImmediate(resolve); });
+  await tab.run(() => navigator.locks.request("files", () => {}));
+  assert.deepEqual(await versions(), before);
 });
 
 test("other pages of the server are shown beside Jot", async (t) => {
