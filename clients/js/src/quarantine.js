@@ -4,7 +4,10 @@ import { parse, plain } from "./json.js";
 import { numberKey } from "./state.js";
 import { fromApp, fromText, toApp } from "./values.js";
 
-/** The operations of a sealed change set, with the values of their columns in the kept form; those of columns that are not known here are in `unknown`. */
+/**
+ * The operations of a sealed change set, with the values of their columns in the kept form; those of columns that are not known here are in `unknown`. A null of
+ * such a column says nothing, as to the server: a create may name all columns of the app of its time.
+ */
 export function operationsOf(body, schema) {
   const raw = parse(body, { isRaw: (path) => path.length === 3 && (path[1] === "columns" || path[1] === "base") });
   return raw.map((operation) => {
@@ -16,7 +19,7 @@ export function operationsOf(body, schema) {
         const definition = table?.column(column);
         const isZone = table?.name === "members" && column === "zone";
         if (definition) members[definition.name] = fromText(definition, value.text);
-        else if (name === "columns" && !isZone) unknown[column] = plain(parse(value.text));
+        else if (name === "columns" && !isZone && value.text !== "null") unknown[column] = plain(parse(value.text));
       }
       return members;
     };

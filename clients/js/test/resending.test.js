@@ -150,3 +150,27 @@ test("a refused list with more behind it than a change set may have is sent agai
   assert.deepEqual([codes(phone), phone.store.all("items").length], [[], 11_000]);
   await expectAgreement(phone, await Device.signIn("ada", { server, schema: path }));
 });
+
+test("a refused record is sent again when the app has a column no more that was empty in it (I3)", async (t) => {
+  const files = folder(t);
+  const save = (name, form) => {
+    writeFileSync(join(files, name), JSON.stringify(form));
+    return join(files, name);
+  };
+  const server = await Server.start(t, { schema: save("server.json", form()) });
+  const longer = structuredClone(form({ colour: { type: "text", default: "red" } }));
+  longer.tables.lists.columns.title.max_length = 100;
+  const older = save("older.json", longer);
+  const phone = await Device.signUp("ada", { server, schema: older });
+  for (const colour of [null, "blue"]) await phone.write((db) => db.insert("lists", { title: "A title that the server takes for too long", colour }));
+  await phone.sync();
+  const updated = await Device.open({ server, storage: phone.storage, schema: server.schema });
+  const [empty, blue] = updated.store.quarantined();
+  assert.deepEqual([empty, blue].map(({ operations: [{ columns }] }) => Object.keys(columns)), [["title"], ["title", "colour"]]);
+  const shorten = ([operation]) => { operation.columns.title = "Short"; };
+  await updated.store.resend(empty.number, shorten);
+  await assert.rejects(updated.store.resend(blue.number, shorten), /no column colour/);
+  await updated.store.resend(blue.number, ([operation]) => { operation.columns = { title: "Short" }; });
+  await updated.sync();
+  assert.deepEqual([updated.store.quarantined(), updated.store.all("lists").length], [[], 2]);
+});
