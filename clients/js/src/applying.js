@@ -216,6 +216,8 @@ class Applying {
       if (session.isRestored || this.isAhead(here.zone)) this.histories.keepCopy(table.name, { ...here, movedFrom: session.zone });
       return;
     }
+    // It stays deleted, as the server is told.
+    if (session.isRestored && !here && this.recovery.isDeleted(table, change, session.zone, session.role)) return;
     if (!session.isRestored) this.recovery.forget(table.name, change.id, change.rev);
     const columns = columnsOf(this.schema, table, change, this.answer.renamed);
     const record = { id: change.id, zone: session.zone, rev: change.rev, columns };

@@ -22,9 +22,13 @@ export class Recovery {
     this.schema = schema;
   }
 
+  mayRecover(table, role) {
+    return table.name !== "conflicts" && (ranks[role] ?? 0) >= ranks[table.recoveryRole];
+  }
+
   /** Notes the server's copy of a record, when the user's role may write it. @param role in its zone. */
   note(table, record, role) {
-    if (table.name === "conflicts" || (ranks[role] ?? 0) < ranks[table.recoveryRole]) return;
+    if (!this.mayRecover(table, role)) return;
     const { device } = this.draft;
     // Parents come first.
     const depth = this.schema.depth(table.name);
@@ -57,6 +61,12 @@ export class Recovery {
       const table = this.schema.tables.get(entry.table);
       if (table && roles.has(entry.zone) && !isKnown(entry)) this.note(table, { ...entry, deleted: true }, roles.get(entry.zone));
     }
+  }
+
+  /** Whether a record that a restored server has was deleted later, in the same zone, and the server is to be told. @param role in the zone. */
+  isDeleted(table, { id, rev }, zone, role) {
+    const entry = this.draft.get("deleted", `${table.name}/${id}`);
+    return entry !== undefined && entry.zone === zone && entry.rev > rev && this.mayRecover(table, role);
   }
 
   isEmpty() {

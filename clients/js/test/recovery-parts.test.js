@@ -1,4 +1,4 @@
-// Restores of the server while a zone comes in parts. docs/RESTORING.md, section 4.
+// What a device has while the zones of a restored server are on their way. docs/RESTORING.md, section 4.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -103,4 +103,23 @@ test("a zone that was resynced already when the server was restored brings nothi
   assert.equal(other.store.get("items", tent), undefined);
   await expectAgreement(phone, laptop, other);
   assert.deepEqual([phone.store.get("items", tent), phone.store.get("lists", list).title], [undefined, "Lost title"]);
+});
+
+test("a record that was deleted is not shown again while a restored server is still to be told (I8)", async (t) => {
+  const { phone, laptop, list, backUp, restore, fresh } = await open(t);
+  const tent = await phone.write((db) => db.insert("items", { list, title: "Tent" }));
+  await phone.sync();
+  await laptop.sync();
+  backUp();
+  await phone.write((db) => db.delete("items", tent));
+  await phone.sync();
+  await laptop.sync();
+  await restore();
+  const shown = [];
+  laptop.store.live((db) => db.get("items", tent), (item) => shown.push(item));
+  await laptop.sync();
+  assert.ok(shown.length > 1 && shown.every((item) => item === undefined), JSON.stringify(shown));
+  const other = await fresh();
+  assert.equal(other.store.get("items", tent), undefined);
+  await expectAgreement(laptop, phone, other);
 });

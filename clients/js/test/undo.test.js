@@ -240,3 +240,15 @@ test("an undo gives a record its former values to the byte, also a null where th
   const { rev: __, ...former } = before;
   assert.deepEqual(values, former);
 });
+
+test("an undo takes a share back whose empty columns the server has filled in", async (t) => {
+  const { server, schema, phone, room } = await start(t);
+  await Device.signUp("bob", { server, schema });
+  await phone.sync();
+  const member = await phone.write((db) => db.insert("members", { zone: room, name: "bob", role: "editor" }));
+  await phone.sync();
+  assert.notEqual(phone.store.get("members", member).user, null);
+  assert.deepEqual(await phone.store.undo(), { changed: 1, kept: 0 });
+  await expectAgreement(phone, await Device.signIn("ada", { server, schema }));
+  assert.equal(phone.store.get("members", member), undefined);
+});
