@@ -40,8 +40,11 @@ struct Rebase {
         of: edit.changeSet.map { .integer($0) } ?? .null)
     }
     guard let record else { return try connection.run(sql[table].delete, [.text(id)]) }
-    let values = schema.tables[table].columns.map {
-      record.values[$0.name] ?? SQLiteValue($0.defaultValue ?? .null)
+    let values = schema.tables[table].columns.map { column -> SQLiteValue in
+      guard let value = record.values[column.name], value != .null || !column.required else {
+        return SQLiteValue(column.absentValue)
+      }
+      return value
     }
     try connection.run(sql[table].replace, [record.zone, .text(id), .integer(record.rev)] + values)
   }

@@ -35,7 +35,8 @@ package struct TableStatements {
       OR EXISTS (SELECT 1 FROM holdfast_zones WHERE holdfast_zones.zone = "\(table.name)"."zone" AND resync <> '')
       """
     upsert = begin + row + onConflict
-    replace = "INSERT OR REPLACE INTO \"\(table.name)\" (\(parameters.joined(separator: ", "))) VALUES \(row)"
+    // Not INSERT OR REPLACE, which gives the row another number, and deletes what tables of the app keep of the record.
+    replace = begin + row + " ON CONFLICT (\"id\") DO UPDATE SET \(sets)"
     upsertBatch = begin + Array(repeating: row, count: batch).joined(separator: ", ") + onConflict
     select = "SELECT \(names.joined(separator: ", ")) FROM \"\(table.name)\" WHERE \"id\" = ?"
     delete = "DELETE FROM \"\(table.name)\" WHERE \"id\" = ?"

@@ -77,4 +77,26 @@ struct OwnObjectTests {
       try db.execute("CREATE UNIQUE INDEX one ON own (a)")
     }
   }
+
+  @Test("what tables of the app keep of a record stays when an edit of it is refused or rebased (I3)")
+  func ownRows() async throws {
+    let fixture = try Fixture()
+    try await fixture.signIn()
+    try await fixture.answer(IDs.part(IDs.listChange + "," + IDs.itemChange("Milk")))
+    try await fixture.store.write { db in
+      try db.execute("CREATE TABLE drafts (item TEXT REFERENCES items (id) ON DELETE CASCADE, text TEXT)")
+      try db.execute("INSERT INTO drafts VALUES (\(IDs.item), 'mine')")
+      try db.execute("UPDATE items SET title = 'Oat milk'")
+    }
+    let number = try await fixture.value("SELECT rowid FROM items")
+    // The server's change comes under the edit that waits.
+    try await fixture.answer(
+      IDs.part(IDs.itemChange("Milk", rev: 2, done: true), from: "0000000a.2", to: "0000000a.3"))
+    #expect(try await fixture.value("SELECT title || done FROM items") == "Oat milk1")
+    #expect(try await fixture.value("SELECT text FROM drafts") == "mine")
+    try await fixture.refuse(1)
+    #expect(try await fixture.value("SELECT title || done FROM items") == "Milk1")
+    #expect(try await fixture.value("SELECT text FROM drafts") == "mine")
+    #expect(try await fixture.value("SELECT rowid FROM items") == number)
+  }
 }
