@@ -10,9 +10,17 @@ import HoldfastSQLite
 /// A key path names a stored property of the record, whose coding key is the column.
 public struct RecordCondition<R: Record>: Sendable {
   let sql: @Sendable () throws -> SQL
+  /// Whether other rows than the record's own may decide.
+  let readsOthers: Bool
+
+  fileprivate init(readsOthers: Bool = false, _ sql: @escaping @Sendable () throws -> SQL) {
+    (self.readsOthers, self.sql) = (readsOthers, sql)
+  }
 
   /// A condition of plain SQL, which may name the table's columns.
-  public static func sql(_ sql: SQL) -> RecordCondition { RecordCondition { "(\(sql))" } }
+  public static func sql(_ sql: SQL) -> RecordCondition {
+    RecordCondition(readsOthers: SQLWords.of(sql.text).contains("SELECT")) { "(\(sql))" }
+  }
 
   /// Whether a property is one of some values.
   public static func `in`<V: Codable & Equatable & Sendable>(
@@ -60,15 +68,19 @@ public func >= <R: Record, V: Codable & Equatable & Sendable>(
 
 /// Whether both conditions hold.
 public func && <R: Record>(left: RecordCondition<R>, right: RecordCondition<R>) -> RecordCondition<R> {
-  RecordCondition { "(\(try left.sql()) AND \(try right.sql()))" }
+  RecordCondition(readsOthers: left.readsOthers || right.readsOthers) {
+    "(\(try left.sql()) AND \(try right.sql()))"
+  }
 }
 
 /// Whether one of two conditions holds, or both.
 public func || <R: Record>(left: RecordCondition<R>, right: RecordCondition<R>) -> RecordCondition<R> {
-  RecordCondition { "(\(try left.sql()) OR \(try right.sql()))" }
+  RecordCondition(readsOthers: left.readsOthers || right.readsOthers) {
+    "(\(try left.sql()) OR \(try right.sql()))"
+  }
 }
 
 /// Whether a condition does not hold.
 public prefix func ! <R: Record>(condition: RecordCondition<R>) -> RecordCondition<R> {
-  RecordCondition { "NOT (\(try condition.sql()))" }
+  RecordCondition(readsOthers: condition.readsOthers) { "NOT (\(try condition.sql()))" }
 }

@@ -7,7 +7,8 @@ import HoldfastSQLite
 /// let items = try await store.read { try $0.fetch(next) }
 /// for try await items in store.live(next) { show(items) }
 /// ```
-/// A live selection runs again only after a change of one of its records, or of one that becomes one of them.
+/// A live selection runs again only after a change of one of its records, or of one that becomes one of them; one whose condition reads other rows, after
+/// each change of a table that it reads.
 public struct RecordSelection<R: Record>: Sendable {
   private var condition: RecordCondition<R>?
   private var orders: [@Sendable () throws -> SQL] = []
@@ -40,8 +41,8 @@ public struct RecordSelection<R: Record>: Sendable {
     return selection
   }
 
-  /// Whether each record before the last selected one is selected too. Else one that is left out may move the others.
-  var isFromStart: Bool { (bound?.offset ?? 0) == 0 }
+  /// Whether a record is selected, or not, by its own row alone. With an offset, a record that is left out may move the others.
+  var looksAtRowsAlone: Bool { (bound?.offset ?? 0) == 0 && condition?.readsOthers != true }
 
   /// The condition, after WHERE.
   func test() throws -> SQL { try condition?.sql() ?? "TRUE" }

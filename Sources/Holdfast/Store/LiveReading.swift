@@ -54,23 +54,49 @@ struct LiveSource<Value: Sendable>: Sendable {
   /// The records of a selection. A change that touches none of them, and makes no other record one of them, is told from others by its rows alone.
   static func selection<R: Record>(_ selection: RecordSelection<R>) -> LiveSource where Value == [R] {
     LiveSource {
-      var last: (rows: [[SQLiteValue]], numbers: Set<Int64>)?
+      var last: SelectedRows?
       return { database, changes in
-        if let last, selection.isFromStart, case .numbers(let changed)? = changes?.rows(of: R.table),
-          last.numbers.isDisjoint(with: changed),
-          try database.first(
-            Int.self,
-            "SELECT 1 FROM \(R.self) WHERE rowid IN \(list: changed.sorted()) AND (\(try selection.test()))"
-          ) == nil
+        if let last, case .numbers(let changed)? = changes?.rows(of: R.table), last.canSpare,
+          last.numbers.isDisjoint(with: changed), try !last.areConcerned(by: changed, selection, database)
         {
           return .spared
         }
-        let (names, rows) = try database.rows(selection.query())
+        let ((names, rows), tables) = try database.local.connection.collectingTables {
+          try database.rows(selection.query())
+        }
         if let last, rows == last.rows { return .same }
-        last = (rows, Set(rows.compactMap { $0.first?.integer }))
+        let canSpare =
+          selection.looksAtRowsAlone && tables == [R.table] && database.local.schema.table(R.table) != nil
+        last = SelectedRows(names, rows, canSpare: canSpare)
         return .new(try rows.map { try RowDecoder.decode(R.self, names: names, values: $0) })
       }
     }
+  }
+}
+
+/// What a live selection has read.
+private struct SelectedRows {
+  let rows: [[SQLiteValue]]
+  /// Their numbers, and the ids of the records.
+  let numbers: Set<Int64>
+  private let ids: TextSet
+  /// Whether the changed rows of the table can say that nothing is new. In tables that are not the schema's, a row may replace others that no commit names.
+  let canSpare: Bool
+
+  init(_ names: [String], _ rows: [[SQLiteValue]], canSpare: Bool) {
+    (self.rows, self.canSpare) = (rows, canSpare)
+    numbers = Set(rows.compactMap { $0.first?.integer })
+    ids = names.firstIndex(of: "id").map { id in TextSet(rows.compactMap { $0[id].text }) } ?? []
+  }
+
+  /// Whether one of the changed rows is selected now, or has the id of a record that was: a row that replaces another has a number of its own, and no
+  /// commit names the one before.
+  func areConcerned<R: Record>(
+    by changed: Set<Int64>, _ selection: RecordSelection<R>, _ database: Database
+  ) throws -> Bool {
+    try database.rows(
+      "SELECT \"id\", (\(try selection.test())) IS TRUE FROM \(R.self) WHERE rowid IN \(list: changed.sorted())"
+    ).rows.contains { row in row[1] == .integer(1) || row[0].text.map(ids.contains) == true }
   }
 }
 
