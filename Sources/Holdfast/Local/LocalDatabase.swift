@@ -27,6 +27,7 @@ package final class LocalDatabase {
   let token: SessionToken
   /// SQLite's number of the file's form when it was last seen to be this schema's.
   private var knownForm: Int64?
+  private static let busyTimeout = Duration.seconds(15)
   /// What others had made in the file when its form was last looked at.
   private var others = ForeignObjects.Found()
   /// Whether nothing can be written here, and so nothing has to be mended.
@@ -49,7 +50,7 @@ package final class LocalDatabase {
       TextMap(table.columns.map { ($0.name, $0.policy) })
     }
     if access == .readWriteCreate, pages == nil { PrivateFile.makeDatabase(path) }
-    connection = try SQLiteConnection(path: path, access: access, busyTimeout: .seconds(15))
+    connection = try SQLiteConnection(path: path, access: access, busyTimeout: Self.busyTimeout)
     edits = EditTable(connection: connection, schema: schema)
     serverSchema = ServerSchema(connection: connection, schema: schema)
     sealedSets = SealedSets(connection: connection, schema: schema)
@@ -214,6 +215,15 @@ package final class LocalDatabase {
     // What fails now is done the next time.
     guard connection.pagesInLog >= pages, (try? connection.checkPlace()) != nil else { return }
     try? connection.checkpoint()
+  }
+
+  /// Moves the write-ahead log into the database file and empties it, so that neither has what was deleted. A reader may prevent it.
+  func emptyLog() {
+    guard (try? connection.checkPlace()) != nil else { return }
+    // Who writes waits meanwhile.
+    try? connection.execute("PRAGMA busy_timeout = 250")
+    try? connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    try? connection.execute("PRAGMA busy_timeout = \(Self.busyTimeout.wholeMilliseconds)")
   }
 
   /// Runs `body` with the triggers at rest, also inside another such; nobody else sees them so, as the transaction ends before.

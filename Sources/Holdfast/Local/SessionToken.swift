@@ -12,11 +12,15 @@ struct SessionToken {
     return try storage?.token(for: device)
   }
 
-  /// Keeps a token; gives what the database says of it.
-  func keep(_ token: String, device: String) throws -> String {
-    guard let storage else { return token }
+  /// Keeps a token while `body` commits what the database says of it, which it gets. Should that fail, the token of before is kept again.
+  func keep<T>(_ token: String, device: String, while body: (_ stored: String) throws -> T) throws -> T {
+    guard let storage else { return try body(token) }
+    let before = try storage.token(for: device)
     try storage.save(token, for: device)
-    return Self.elsewhere
+    do { return try body(Self.elsewhere) } catch {
+      try? storage.save(before, for: device)
+      throw error
+    }
   }
 
   /// Removes the token. One that stays, because the storage can't be written, is not used any more.

@@ -80,9 +80,10 @@ package struct DatabaseOpening {
     guard options.tokens != nil, let device = row?[0].text, let token = row?[1].text,
       token != SessionToken.elsewhere
     else { return }
-    let mark = try database.token.keep(token, device: device)
-    try database.connection.execute("PRAGMA secure_delete = ON")
-    try database.connection.run("UPDATE holdfast_local SET token = ?", [.text(mark)])
+    try database.token.keep(token, device: device) { mark in
+      try database.connection.execute("PRAGMA secure_delete = ON")
+      try database.connection.run("UPDATE holdfast_local SET token = ?", [.text(mark)])
+    }
   }
 
   private func prepare(_ database: LocalDatabase) throws {

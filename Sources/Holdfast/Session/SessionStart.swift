@@ -28,26 +28,30 @@ package struct SessionStart {
 
   /// Binds the database to a session that the server gave.
   func adopt(_ session: Session) throws {
-    try database.transaction(.immediate) {
-      let state = try database.state()
-      if state.device != nil, let user = state.user, user != session.user.id {
-        throw SessionRequests.otherUser(state.name ?? user)
-      }
-      try sealing.sealForeign()
-      let hasForeignSeed = state.user != nil && state.user != session.user.id
-      if hasForeignSeed, let user = state.user { try leave(seedOf: user) }
-      try connection.run(
-        "UPDATE holdfast_local SET device = ?, user = ?, name = ?, token = ?, session = ?",
-        [
-          .text(session.device.id), .text(session.user.id), .text(session.user.name),
-          .text(try database.token.keep(session.token, device: session.device.id)), .integer(session.number),
-        ])
-      if state.user == nil || hasForeignSeed { try moveIn(session.user.id) }
-      guard state.device != session.device.id else { return }
-      if let applied = session.applied { try copiedOutbox.leaveOut(applied, confirmed: state.confirmed) }
-      Trace.took(.renumbered)
-      try outbox.beginNumbers()
+    try database.token.keep(session.token, device: session.device.id) { token in
+      try database.transaction(.immediate) { try adopt(session, token) }
     }
+  }
+
+  private func adopt(_ session: Session, _ token: String) throws {
+    let state = try database.state()
+    if state.device != nil, let user = state.user, user != session.user.id {
+      throw SessionRequests.otherUser(state.name ?? user)
+    }
+    try sealing.sealForeign()
+    let hasForeignSeed = state.user != nil && state.user != session.user.id
+    if hasForeignSeed, let user = state.user { try leave(seedOf: user) }
+    try connection.run(
+      "UPDATE holdfast_local SET device = ?, user = ?, name = ?, token = ?, session = ?",
+      [
+        .text(session.device.id), .text(session.user.id), .text(session.user.name), .text(token),
+        .integer(session.number),
+      ])
+    if state.user == nil || hasForeignSeed { try moveIn(session.user.id) }
+    guard state.device != session.device.id else { return }
+    if let applied = session.applied { try copiedOutbox.leaveOut(applied, confirmed: state.confirmed) }
+    Trace.took(.renumbered)
+    try outbox.beginNumbers()
   }
 
   /// Removes what a seed for another user brought, but for public zones. What was written here before the sign-in stays, without a zone, where the zone

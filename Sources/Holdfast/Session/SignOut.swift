@@ -15,11 +15,13 @@ package struct SignOut {
 
   /// Removes the token, and with `removingData` all records and what belongs to the user.
   package func run(removingData: Bool, discardingUnsent: Bool) throws {
-    try database.transaction(.immediate) {
+    // What is deleted is overwritten, too.
+    try connection.execute("PRAGMA secure_delete = ON")
+    let device = try database.transaction(.immediate) {
       try sealing.sealForeign()
-      database.token.remove(device: try database.state().device)
+      let device = try database.state().device
       try connection.run("UPDATE holdfast_local SET token = NULL")
-      guard removingData else { return }
+      guard removingData else { return device }
       let unsent = try outbox.waitingOperations()
       let refused = try database.count("SELECT count(*) FROM holdfast_quarantine")
       if unsent + refused > 0, !discardingUnsent {
@@ -42,6 +44,10 @@ package struct SignOut {
         last_server_clock = 0, proof = ''; DELETE FROM holdfast_recovery_claims;
         """)
       try zones.removeStrayFiles()
+      return device
     }
+    // Only now: the storage knows no rollback.
+    database.token.remove(device: device)
+    database.emptyLog()
   }
 }

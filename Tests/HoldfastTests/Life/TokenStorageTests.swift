@@ -63,4 +63,52 @@ struct TokenStorageTests {
     await store.close()
     #expect(!Self.holdsSecret(fixture))
   }
+
+  @Test("a sign-out that is refused leaves the device signed in, and its token where it is (I3)")
+  func refused() async throws {
+    let fixture = try Fixture()
+    let keychain = Keychain()
+    let store = try Store(
+      path: fixture.path, schema: fixture.store.schema, options: StoreOptions(tokens: keychain))
+    try await Self.signIn(store)
+    try await store.write { try $0.insert(List(id: IDs.list, title: "Home")) }
+    let error = await #expect(throws: StoreError.self) {
+      try await store.writer.perform {
+        try SignOut(database: $0).run(removingData: true, discardingUnsent: false)
+      }
+    }
+    #expect(error?.code == .unsentEdits)
+    #expect(try await store.account()?.isSignedIn == true)
+    #expect(keychain.all == [Self.secret])
+  }
+
+  @Test("a sign-in that can't be written leaves the token of before")
+  func notWritten() async throws {
+    let fixture = try Fixture()
+    let keychain = Keychain()
+    let store = try Store(
+      path: fixture.path, schema: fixture.store.schema, options: StoreOptions(tokens: keychain))
+    try await Self.signIn(store)
+    let body =
+      #"{"user":{"id":"0193aaaa-0000-7000-8000-00000000000b","name":"bob"},"device":{"id":"0193aaaa-0000-7000-8000-00000000000d","name":"phone"},"token":"another"}"#
+    let session = try #require(Session(body: Array(body.utf8)))
+    let error = await #expect(throws: StoreError.self) {
+      try await store.writer.perform { try SessionStart(database: $0).adopt(session) }
+    }
+    #expect(error?.code == .otherUser)
+    #expect(keychain.all == [Self.secret])
+  }
+
+  @Test("after a sign-out neither the file nor its log has the token, or records that were removed (I10)")
+  func overwritten() async throws {
+    let fixture = try Fixture()
+    try await Self.signIn(fixture.store)
+    try await fixture.answer(IDs.part(IDs.listChange + "," + IDs.itemChange(Self.secret)))
+    #expect(Self.holdsSecret(fixture))
+    try await fixture.store.writer.perform {
+      try SignOut(database: $0).run(removingData: true, discardingUnsent: false)
+    }
+    #expect(!Self.holdsSecret(fixture))
+    try await fixture.store.write { try $0.insert(List(id: IDs.list, title: "Next")) }
+  }
 }
