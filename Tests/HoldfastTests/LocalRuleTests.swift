@@ -157,4 +157,22 @@ struct LocalRuleTests {
     try await fixture.refuse(3)
     #expect(try await fixture.value("SELECT title FROM items") == .text("1"))
   }
+
+  @Test("the JSON null is no value of a required column, and is not written")
+  func requiredNull() async throws {
+    let notes = TableSchema(
+      "notes", zone: .root, columns: [ColumnSchema("data", .json, required: true, default: .text("[]"))])
+    let fixture = try Fixture(schema: SyncSchema(name: "test", tables: [notes]))
+    try await fixture.store.write { try $0.execute("INSERT INTO notes (id) VALUES (\(IDs.list))") }
+    for text in ["null", " null "] {
+      let problem = await #expect(throws: Problem.self) {
+        try await fixture.store.write { try $0.execute("UPDATE notes SET data = \(text)") }
+      }
+      #expect(problem?.code == .valueMissing)
+      await #expect(throws: Problem.self) {
+        try await fixture.store.write { try $0.execute("INSERT INTO notes (data) VALUES (\(text))") }
+      }
+    }
+    #expect(try await fixture.value("SELECT group_concat(data) FROM notes") == "[]")
+  }
 }

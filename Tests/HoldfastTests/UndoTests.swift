@@ -250,4 +250,29 @@ struct UndoTests {
     }
     #expect(try await fixture.store.undoable().isEmpty)
   }
+
+  @Test("what a narrower schema forbids by now is left, and stands in no other transaction's way (I12)")
+  func narrower() async throws {
+    func schema(_ limit: Int) throws -> SyncSchema {
+      let text = ColumnSchema("title", .text, required: true, maximumLength: limit)
+      return try SyncSchema(
+        name: "test", tables: [TableSchema("notes", zone: .root, columns: [text])],
+        version: limit == 9 ? 2 : 1)
+    }
+    let fixture = try Fixture(schema: schema(20))
+    try await fixture.signIn()
+    try await fixture.store.write { db in
+      try db.execute(
+        "INSERT INTO notes (id, title) VALUES (\(IDs.list), 'a title of before'), (\(IDs.other), 'b')")
+    }
+    try await fixture.store.write { try $0.execute("UPDATE notes SET title = 'c' WHERE id = \(IDs.other)") }
+    try await fixture.store.write { try $0.execute("DELETE FROM notes WHERE id = \(IDs.list)") }
+    await fixture.store.close()
+    let store = try Store(path: fixture.path, schema: schema(9))
+    let first = try await store.undo()
+    #expect(first.left.map(\.reason) == [.forbidden])
+    try await store.undo()
+    let titles = try await store.read { try $0.fetch(String.self, "SELECT title FROM notes") }
+    #expect(titles == ["b"])
+  }
 }

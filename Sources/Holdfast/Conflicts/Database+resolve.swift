@@ -64,7 +64,7 @@ extension Database {
         "The record \(conflict.recordID) of \(conflict.recordTable) is not on this device any more. Keep the winner to close the conflict."
       )
     }
-    try column.check(Value(value))
+    try column.checkSent(Value(value))
     try local.connection.run(
       "UPDATE \"\(conflict.recordTable)\" SET \"\(column.name)\" = ? WHERE \"id\" = ?",
       [value, .text(conflict.recordID)])

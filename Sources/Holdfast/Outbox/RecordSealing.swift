@@ -92,7 +92,9 @@ struct RecordSealing {
 
   /// Checks values that are to be sent against the schema.
   private func check(_ settings: [RecordOperation.Setting], of record: LooseRecord) throws {
-    for setting in settings { try schema.tables[record.table].columns[setting.column].check(setting.value) }
+    for setting in settings {
+      try schema.tables[record.table].columns[setting.column].checkSent(setting.value)
+    }
   }
 
   /// Puts the loose edits of a record into a change set.
@@ -100,20 +102,5 @@ struct RecordSealing {
     try connection.run(
       "UPDATE holdfast_edits SET change_set = ? WHERE record_table = ? AND id = ? AND change_set IS NULL",
       [.integer(changeSet), .text(schema.tables[record.table].name), .text(record.id)])
-  }
-}
-
-extension ColumnSchema {
-  /// A value as the server will read it.
-  fileprivate func settled(_ value: Value) -> Value {
-    guard type == .json, case .text(let text) = value else { return value }
-    func isSpace(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
-    guard let first = text.utf8.first, let last = text.utf8.last,
-      isSpace(first) || isSpace(last) || first == UInt8(ascii: "n")
-    else { return value }
-    let leading = text.utf8.drop(while: isSpace)
-    let trimmed = String(decoding: leading.reversed().drop(while: isSpace).reversed(), as: UTF8.self)
-    if trimmed.utf8.elementsEqual("null".utf8) { return required ? value : .null }
-    return isReadable(trimmed) ? .text(trimmed) : value
   }
 }

@@ -31,7 +31,7 @@ struct SendableValues {
     if record.lives.last == .create, !Identifier.isUUID(record.id) { return true }
     if try isLarge(record) { return true }
     return try columns(of: record).contains { column in
-      try (try? table.columns[column].check(row.values[column])) == nil
+      try (try? table.columns[column].checkSent(row.values[column])) == nil
         || isDangling(row.values[column], of: record, column)
     }
   }

@@ -87,7 +87,7 @@ struct Undoing {
     } else if SQLiteValue(here) != after {
       return leave(change, .changed, column: name)
     }
-    do { try column.check(Value(value)) } catch { return leave(change, .forbidden, column: name) }
+    do { try column.checkSent(Value(value)) } catch { return leave(change, .forbidden, column: name) }
     if try isAllowed({ try local.rows.update(table, change.id, [name: value]) }) {
       result.undone.append(note(change, name))
     } else {
@@ -164,7 +164,13 @@ struct Undoing {
     var waiting: [UndoneRecord] = []
     for change in changes where change.kind == .delete {
       guard let table = local.schema.index(of: change.table) else { continue }
-      if try local.row(table, change.id) == nil { waiting.append(change) } else { leave(change, .returned) }
+      if try local.row(table, change.id) != nil {
+        leave(change, .returned)
+      } else if canBeSent(change, table) {
+        waiting.append(change)
+      } else {
+        leave(change, .forbidden)
+      }
     }
     var back: [UndoneRecord] = []
     var count: Int
@@ -192,6 +198,15 @@ struct Undoing {
       try referAgain(change)
       result.undone.append(note(change))
     }
+  }
+
+  /// Whether the schema of now allows the record: an app of before may have had other limits.
+  private func canBeSent(_ change: UndoneRecord, _ table: Int) -> Bool {
+    Identifier.isUUID(change.id)
+      && local.schema.tables[table].columns.allSatisfy { column in
+        guard let value = change.before?[column.name] else { return true }
+        return (try? column.checkSent(Value(value))) != nil
+      }
   }
 
   /// Fills in references to records that came back later than the one that has them.
