@@ -205,8 +205,8 @@ public final class Store: Sendable {
 
   // MARK: Undoing
 
-  /// The transactions of this device that can be undone, the newest first. The last 100 are kept, with 4 MiB at the most; one that
-  /// changed more than 1 MiB is not.
+  /// The transactions of this device that can be undone, the newest first. The last 100 are kept, with 4 MiB together at most; a larger
+  /// one leaves nothing to undo.
   ///
   /// - Parameter limit: at most so many.
   public func undoable(limit: Int = 100) async throws -> [UndoableTransaction] {

@@ -11,17 +11,15 @@ struct UndoHistory {
 
   /// At most so many transactions are kept.
   static let limit = 100
-  /// At most so many bytes, of all.
+  /// At most so many bytes, of all. A larger transaction leaves nothing to undo: what came before it must not be taken for the last.
   static let size = 4 << 20
-  /// A transaction of more bytes is not kept.
-  static let transactionSize = 1 << 20
 
   /// Keeps what a transaction has made. After it was sealed, which may bring values into another form.
   ///
   /// - Parameters:
   ///   - records: with the edits of the transaction.
   ///   - changeSet: the number of its first operation.
-  /// - Returns: its number here; nil when there was nothing, or too much, to keep.
+  /// - Returns: its number here; nil when there was nothing to keep, or too much.
   func keep(_ records: [LooseRecord], of changeSet: Int64) throws -> Int64? {
     var writer = JSONWriter(capacity: 512)
     writer.beginArray()
@@ -34,7 +32,10 @@ struct UndoHistory {
       guard let change = UndoneRecord(name, record.id, from: before, to: after) else { continue }
       change.json.write(to: &writer)
       isEmpty = false
-      if writer.count > Self.transactionSize { return nil }
+      if writer.count > Self.size {
+        try connection.run("DELETE FROM holdfast_undo")
+        return nil
+      }
     }
     if isEmpty { return nil }
     writer.endArray()
