@@ -23,7 +23,7 @@ public final class Store: Sendable {
   let environment: StoreEnvironment
   let foreignWrites: ForeignWrites
   private let turn = Locked(0)
-  private let suspension = Suspension()
+  let suspension = Suspension()
   /// What became of the seed.
   public let seeding: Seeding
 
@@ -171,34 +171,51 @@ public final class Store: Sendable {
   /// What is asked of the store until `resume()` throws `StoreError.suspended`; live queries wait. A store in memory stays as it is.
   /// - Parameter grace: how long what is under way may go on; then it fails with `StoreError.suspended`, and nothing of it was written.
   public func suspend(within grace: Duration = .milliseconds(500)) async {
-    suspension.begin()
-    foreignWrites.stop()
-    let interruption = Task { [environment, readers, writer] in
-      var pause = grace
-      // A transaction that is between two statements notices none of them.
-      while (try? await environment.sleep(pause)) != nil, !Task.isCancelled {
-        for queue in readers + [writer] { queue.interrupt() }
-        pause = Self.interruptionPause
-      }
-    }
-    for queue in readers { await queue.suspend() }
-    // At last: whoever closes last moves the log into the file.
-    await writer.suspend()
-    interruption.cancel()
+    suspension.ask(true)
+    await letGo(within: grace)
   }
 
   /// Opens the file again after `suspend()`. Live queries say what others have changed meanwhile.
   ///
   /// - Throws: as the opening of a store.
   public func resume() async throws {
-    for queue in [writer] + readers { try await queue.resume() }
-    watchForeignWrites()
-    suspension.end()
-    changes.announce(nil)
+    suspension.ask(false)
+    try await takeUp()
   }
 
-  /// Whether the store is suspended.
-  var isSuspended: Bool { suspension.isOn }
+  /// Lets go of the file, unless the store was resumed meanwhile.
+  func letGo(within grace: Duration = .milliseconds(500)) async {
+    await suspension.inTurn {
+      guard suspension.isDue else { return }
+      suspension.begin()
+      foreignWrites.stop()
+      let interruption = Task { [environment, readers, writer] in
+        var pause = grace
+        // A transaction that is between two statements notices none of them.
+        while (try? await environment.sleep(pause)) != nil, !Task.isCancelled {
+          for queue in readers + [writer] { queue.interrupt() }
+          pause = Self.interruptionPause
+        }
+      }
+      for queue in readers { await queue.suspend() }
+      // At last: whoever closes last moves the log into the file.
+      await writer.suspend()
+      interruption.cancel()
+      // Else it might stop what runs after the next opening.
+      await interruption.value
+    }
+  }
+
+  /// Opens the file that was let go of, unless the store was suspended again meanwhile.
+  func takeUp() async throws {
+    try await suspension.inTurn {
+      guard suspension.isOn, !suspension.isDue else { return }
+      for queue in [writer] + readers { try await queue.resume() }
+      watchForeignWrites()
+      suspension.end()
+      changes.announce(nil)
+    }
+  }
 
   /// Waits until the store is not suspended any more, or is closed.
   func untilResumed() async { await suspension.wait() }

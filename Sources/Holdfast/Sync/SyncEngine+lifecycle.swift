@@ -33,9 +33,12 @@ extension SyncEngine {
   /// case .active: try await engine.resume()
   /// ```
   public func suspend() async {
-    rest(StoreError(.suspended, "The engine is suspended. Call resume(), then sync again."))
+    rest(Self.suspended)
     await store.suspend()
   }
+
+  private static let suspended = StoreError(
+    .suspended, "The engine is suspended. Call resume(), then sync again.")
 
   /// Goes on after `suspend()`: opens the file again and, while `run()` is there, syncs at once.
   ///
@@ -46,16 +49,21 @@ extension SyncEngine {
   }
 
   /// Syncs once while the app is in the background, such as in a task that the system grants. A store that was suspended is resumed for that, and
-  /// suspended again.
+  /// suspended again when the last such sync ends, unless `resume()` came meanwhile.
   ///
   /// - Throws: as `sync()`. Cancel the task when the time is over.
   @discardableResult
   public func syncInBackground() async throws -> SyncSummary {
-    guard store.isSuspended else { return try await sync() }
-    try await store.resume()
+    guard let visit = store.suspension.visit() else { return try await sync() }
     let result: Result<SyncSummary, any Error>
-    do { result = .success(try await sync()) } catch { result = .failure(error) }
-    await suspend()
+    do {
+      try await store.takeUp()
+      result = .success(try await sync())
+    } catch { result = .failure(error) }
+    if store.suspension.leave(visit) {
+      rest(Self.suspended)
+      await store.letGo()
+    }
     return try result.get()
   }
 

@@ -216,4 +216,94 @@ struct LifeTests {
     running.cancel()
     await running.value
   }
+
+  /// An engine whose requests wait until the test lets them go.
+  private struct Gated {
+    let engine: SyncEngine
+    let transport: Waiting
+    let open: AsyncStream<Void>.Continuation
+
+    init(_ fixture: Fixture) async throws {
+      try await fixture.signIn()
+      let (gate, open) = AsyncStream.makeStream(of: Void.self)
+      let transport = Waiting {
+        for await _ in gate { break }
+        return LifeTests.nothing
+      }
+      (self.open, self.transport) = (open, transport)
+      engine = SyncEngine(store: fixture.store, transport: transport, network: nil)
+    }
+  }
+
+  @Test("an app that is opened during a sync in the background keeps its store (I12)")
+  func openedMeanwhile() async throws {
+    let fixture = try Fixture()
+    let gated = try await Gated(fixture)
+    await gated.engine.suspend()
+    let sync = Task { try await gated.engine.syncInBackground() }
+    await gated.transport.asked()
+    try await gated.engine.resume()
+    gated.open.finish()
+    _ = try await sync.value
+    try await fixture.store.write { try $0.insert(List(id: IDs.list, title: "Home")) }
+  }
+
+  @Test("of two syncs in the background the last one suspends the store, and none does it to the other")
+  func twoInBackground() async throws {
+    let fixture = try Fixture()
+    let gated = try await Gated(fixture)
+    await gated.engine.suspend()
+    let first = Task { try await gated.engine.syncInBackground() }
+    await gated.transport.asked()
+    let second = try #require(fixture.store.suspension.visit())
+    first.cancel()
+    await #expect(throws: CancellationError.self) { try await first.value }
+    #expect(try await fixture.store.read { try $0.count(List.all) } == 0)
+    #expect(fixture.store.suspension.leave(second))
+    gated.open.finish()
+    try await gated.engine.syncInBackground()
+    #expect(fixture.store.suspension.isOn)
+  }
+
+  @Test("a suspension ends a sync in the background, whose end leaves a store that is resumed alone (I12)")
+  func suspendedMeanwhile() async throws {
+    let fixture = try Fixture()
+    let gated = try await Gated(fixture)
+    await gated.engine.suspend()
+    let sync = Task { try await gated.engine.syncInBackground() }
+    await gated.transport.asked()
+    await gated.engine.suspend()
+    let error = await #expect(throws: StoreError.self) { try await sync.value }
+    #expect(error?.code == .suspended)
+    #expect(fixture.store.suspension.isOn)
+    try await gated.engine.resume()
+    #expect(try await fixture.store.read { try $0.count(List.all) } == 0)
+  }
+
+  @Test("a store that is resumed before its suspension is over is open after both (I12)")
+  func resumedMeanwhile() async throws {
+    let fixture = try Fixture()
+    let (starts, start) = AsyncStream.makeStream(of: Void.self)
+    let end = DispatchSemaphore(value: 0)
+    let store = fixture.store
+    let read = Task {
+      try await store.readers[0].perform { _ in
+        start.yield()
+        end.wait()
+      }
+    }
+    for await _ in starts { break }
+    let suspending = Task { await store.suspend() }
+    while !store.suspension.isOn { await Task.yield() }
+    let resuming = Task { try await store.resume() }
+    while store.suspension.isDue { await Task.yield() }
+    end.signal()
+    try await read.value
+    await suspending.value
+    try await resuming.value
+    try await store.write { try $0.insert(List(id: IDs.list, title: "Home")) }
+    for reader in store.readers {
+      #expect(try await reader.perform { try $0.count("SELECT count(*) FROM lists") } == 1)
+    }
+  }
 }
