@@ -210,7 +210,8 @@ struct AnswerApplying {
 
   /// Sends again what the server did not know of a newer app, now that it has another schema.
   private func resendUnknown(_ applied: inout Applied) throws {
-    if try unknownResending.run(sealing: { try sealing.sealForeign() }) { applied.hasMore = true }
+    let isAny = try unknownResending.run { _ = try sealing.sealOwn(sealing.looseRecords()) }
+    if isAny { applied.hasMore = true }
   }
 
   /// The clocks only grow, but for one that a false answer has put far ahead: it follows the next one back, once no edit has a stamp of it.

@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastSQLite
 
 /// Writing the operations of refused change sets again. See PROTOCOL.md, section 6.6.
-package struct Resending {
+struct Resending {
   let database: LocalDatabase
 
   private var connection: SQLiteConnection { database.connection }
@@ -10,31 +10,44 @@ package struct Resending {
   private var sql: [TableStatements] { database.sql }
   private var quarantine: Quarantine { Quarantine(database: database) }
 
-  package init(database: LocalDatabase) { self.database = database }
-
-  /// Writes a set and its dependents as edits of the transaction that is open, and takes them out of quarantine.
-  package func resend(_ number: Int64, _ amend: (inout [QuarantinedOperation]) throws -> Void) throws {
+  /// Writes a set and its dependents again, each as edits of the transaction that is open, and takes them out of quarantine.
+  ///
+  /// - Parameters:
+  ///   - amend: changes the operations of the set.
+  ///   - seal: makes a change set of the edits; is called behind each set, so that all keep their bounds and one that is refused takes no other along.
+  func resend(
+    _ number: Int64, amending amend: (inout [QuarantinedOperation]) throws -> Void = { _ in },
+    sealing seal: () throws -> Void
+  ) throws {
     let sets = try connection.rows(
       "SELECT body FROM holdfast_quarantine WHERE n = ?1 OR because = ?1 ORDER BY n", [.integer(number)])
     try quarantine.remove(number)
-    guard let first = sets.first?[0].blob else { return }
-    var operations = QuarantinedOperation.all(first)
-    try amend(&operations)
-    for set in sets.dropFirst() { operations += QuarantinedOperation.all(set[0].blob ?? []) }
+    var count = 0
+    for (index, set) in sets.enumerated() {
+      var operations = QuarantinedOperation.all(set[0].blob ?? [])
+      if index == 0 { try amend(&operations) }
+      try write(operations, behind: count)
+      try seal()
+      count += operations.count
+    }
+  }
+
+  /// - Parameter count: how many operations were written before, for what is said of one that can't be.
+  private func write(_ operations: [QuarantinedOperation], behind count: Int) throws {
     try database.uniqueValues.deferring {
       for (index, operation) in operations.enumerated() {
-        try explaining(operation, index) { try write(operation) }
+        try explaining(operation, count + index) { try write(operation) }
       }
     }
     if let clash = try database.uniqueValues.clash() {
       for (index, operation) in operations.enumerated()
       where operation.id == clash.id && schema.index(called: operation.table) == clash.table {
-        try explaining(operation, index) { try database.uniqueValues.check() }
+        try explaining(operation, count + index) { try database.uniqueValues.check() }
       }
     }
     // Only now, as a parent may be created behind its child.
     for (index, operation) in operations.enumerated() {
-      try explaining(operation, index) { try checkReferences(operation) }
+      try explaining(operation, count + index) { try checkReferences(operation) }
     }
   }
 
@@ -53,7 +66,11 @@ package struct Resending {
         continue
       }
       guard let index = schema.tables[table].index(called: name) else {
-        throw Problem(.unknownColumn, "\(operation.table) has no column \(name.prefix(64)).")
+        // As to the server, it says nothing: a create names all columns of the app of its time.
+        if json == .null { continue }
+        throw Problem(
+          .unknownColumn,
+          "\(operation.table) has no column \(name.prefix(64)); leave it out of the operation.")
       }
       let column = schema.tables[table].columns[index]
       var value = try column.value(of: json)
@@ -64,11 +81,12 @@ package struct Resending {
           base: Value(try column.value(of: base)), mine: Value(value), theirs: now, minePrevails: true)
         if let combined { value = SQLiteValue(combined.value) }
       }
-      try column.check(Value(value))
+      try column.checkSent(Value(value))
       values[column.name] = value
     }
     if here != nil { return try database.rows.update(table, operation.id, values) }
     guard operation.kind == .create else { throw Problem(.recordUnknown) }
+    if !Identifier.isUUID(operation.id) { throw Problem(.invalidID, "The id of the record.") }
     try database.rows.insert(table, operation.id, values)
   }
 

@@ -17,9 +17,9 @@ struct UnknownResending {
   /// Writes such change sets again, oldest first, in the transaction of the answer that says the other schema. One that can't be written, or whose
   /// records have gone on since, or were deleted behind it, stays for a person.
   ///
-  /// - Parameter seal: makes a change set of what was written; says whether there was anything.
+  /// - Parameter seal: makes a change set of what was written.
   /// - Returns: whether there is something to send.
-  func run(sealing seal: () throws -> Bool) throws -> Bool {
+  func run(sealing seal: () throws -> Void) throws -> Bool {
     let rows = try connection.rows(
       "SELECT n, problem FROM holdfast_quarantine WHERE because IS NULL ORDER BY n")
     var isAny = false
@@ -29,11 +29,10 @@ struct UnknownResending {
         try isUntouched(number)
       else { continue }
       do {
-        try connection.savepoint { try resending.resend(number) { _ in } }
+        try connection.savepoint { try resending.resend(number, sealing: seal) }
         Trace.took(.unknownSentAgain)
-        // Each is a change set of its own, as it was: what is wrong with one must not stop another.
-        if try seal() { isAny = true }
-      } catch let error as StoreError where error.code == .operationRefused {
+        isAny = true
+      } catch let error as StoreError where [.operationRefused, .changeSetTooLarge].contains(error.code) {
         continue
       }
     }
@@ -56,8 +55,11 @@ struct UnknownResending {
         if here != nil { return false }
         created.insert(operation.id)
       }
-      for name in operation.columns.keys where name != "zone" {
-        guard let index = schema.tables[table].index(called: name) else { return false }
+      for (name, value) in operation.columns where name != "zone" {
+        guard let index = schema.tables[table].index(called: name) else {
+          if value == .null { continue }
+          return false
+        }
         if operation.kind != .update || created.contains(operation.id) { continue }
         guard let here else { return false }
         let base = try? columns[index].value(of: operation.base[name])

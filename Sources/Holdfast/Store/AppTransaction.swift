@@ -4,10 +4,11 @@ package struct AppTransaction {
 
   package init(database: LocalDatabase) { self.database = database }
 
+  private var sealing: Sealing { Sealing(database: database) }
+
   /// Runs the app's `body` in one transaction, which becomes one change set. See `Store.write`.
   package func write<T>(_ environment: StoreEnvironment, _ body: (Database) throws -> T) throws -> T {
-    let sealing = Sealing(database: database)
-    return try database.transaction(.immediate, isOfApp: true) {
+    try database.transaction(.immediate, isOfApp: true) {
       // What a foreign writer left is a change set of its own.
       try sealing.sealForeign()
       let result = try database.uniqueValues.deferring {
@@ -15,9 +16,21 @@ package struct AppTransaction {
       }
       try database.uniqueValues.check()
       try database.checkForeignObjects()
-      let loose = try sealing.looseRecords()
-      _ = try UndoHistory(database: database).keep(loose, of: sealing.sealOwn(loose))
+      try seal()
       return result
     }
+  }
+
+  /// Writes change sets of the quarantine again in one transaction. See `Store.resend`.
+  package func resend(_ number: Int64, _ amend: (inout [QuarantinedOperation]) throws -> Void) throws {
+    try database.transaction(.immediate, isOfApp: true) {
+      try sealing.sealForeign()
+      try Resending(database: database).resend(number, amending: amend, sealing: seal)
+    }
+  }
+
+  private func seal() throws {
+    let loose = try sealing.looseRecords()
+    _ = try UndoHistory(database: database).keep(loose, of: sealing.sealOwn(loose))
   }
 }

@@ -8,8 +8,8 @@ extension Store {
     }
   }
 
-  /// Writes a change set of the quarantine again on what is here now, those behind it that are there because of it, in one transaction, as one new
-  /// change set, and takes them out of quarantine.
+  /// Writes a change set of the quarantine again on what is here now, and those behind it that are there because of it, in one transaction, and takes
+  /// them out of quarantine. Each becomes a new change set.
   ///
   /// A create inserts the record, or gives its values to the one of its id that is here by now; an update writes its columns alone; a
   /// deletion of what is gone does nothing.
@@ -18,17 +18,12 @@ extension Store {
   ///   - number: of the change set.
   ///   - amend: changes its operations before; those of its dependents stay as they are.
   /// - Throws: what `amend` throws; `StoreError.recordMissing` when there is no such set; `operationRefused`, which names the operation and the reason,
-  ///   when a rule of the schema forbids one here. Then nothing changed.
+  ///   when a rule of the schema forbids one here; `changeSetTooLarge` when a set was made larger than one may be. Then nothing changed.
   public func resend(
     _ number: Int64,
     amending amend: @escaping @Sendable (inout [QuarantinedOperation]) throws -> Void = { _ in }
   ) async throws {
-    let environment = environment
-    try await writer.perform { local in
-      try AppTransaction(database: local).write(environment) { _ in
-        try Resending(database: local).resend(number, amend)
-      }
-    }
+    try await writer.perform { try AppTransaction(database: $0).resend(number, amend) }
   }
 
   /// Removes a change set, and those that are there because of it, from quarantine for good. What it had written here was rolled back when it was

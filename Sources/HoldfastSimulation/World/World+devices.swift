@@ -120,8 +120,8 @@ extension World {
           }
         }
         if command.seed % 8 == 2, let refused = before.quarantine.first {
-          return try AppTransaction(database: app.database).write(environment) { _ in
-            try Resending(database: app.database).resend(refused.number) { Self.amend(&$0, command) }
+          return try AppTransaction(database: app.database).resend(refused.number) {
+            Self.amend(&$0, command)
           }
         }
         func edit(_ db: Database) throws {
