@@ -11,9 +11,10 @@ package struct DeviceTables {
   package static let formatVersion: Int64 = 1
 
   let schema: SyncSchema
+  private let groups: [CascadeGroup?]
 
   /// Creates the SQL for a schema.
-  package init(schema: SyncSchema) { self.schema = schema }
+  package init(schema: SyncSchema) { (self.schema, groups) = (schema, CascadeGroup.all(in: schema)) }
 
   /// Holdfast's own tables.
   package static let own = """
@@ -93,7 +94,7 @@ package struct DeviceTables {
     CREATE TABLE holdfast_unapplied (n INTEGER PRIMARY KEY, first INTEGER NOT NULL, body BLOB NOT NULL);
     """
 
-  /// The rows that an INSERT may replace, and the records that a cascade in a cycle deletes. Both tables are empty between transactions.
+  /// The rows that an INSERT may replace, and the records that a cascade deletes together. Both tables are empty between transactions.
   private static let inside = """
     CREATE TABLE holdfast_replaced (
       record_table TEXT NOT NULL, id TEXT NOT NULL, column_name TEXT NOT NULL, base, rev INTEGER NOT NULL,
@@ -213,9 +214,11 @@ package struct DeviceTables {
 
   private func deleteTriggers(_ index: Int) -> String {
     let table = schema.tables[index]
-    let cycle = CascadeCycle(of: index, in: schema)
-    // A deletion inside a cycle records all cascaded deletions itself, so the triggers of these rows do nothing.
-    let isFirst = cycle.map { " AND NOT \($0.isCascaded(table.name, "OLD.\"id\""))" } ?? ""
+    let group = groups[index]
+    // The first deletion of a group records all of it itself, so the triggers of these rows do nothing.
+    let isFirst =
+      groups.contains { $0?.contains(index) == true }
+      ? " AND NOT \(CascadeGroup.isCascaded(table.name, "OLD.\"id\""))" : ""
     var rows = ["('\(table.name)', OLD.\"id\", 'delete', '', OLD.\"zone\", OLD.\"rev\", \(Self.now))"]
     for column in table.columns {
       rows.append(
@@ -226,23 +229,23 @@ package struct DeviceTables {
       "DELETE FROM holdfast_replaced WHERE record_table = '\(table.name)' AND id = OLD.\"id\"",
       edits(rows.joined(separator: ", ")),
     ]
-    if let cycle { actions += cycle.actions(refusal: refusal) }
+    if let group { actions += group.actions(refusal: refusal) }
     var guards = ""
     for link in schema.links(to: index) where link.isInZone {
       let (child, column) = (
         schema.tables[link.table].name, schema.tables[link.table].columns[link.column].name
       )
       switch link.onDelete {
-      case .cascade where cycle == nil:
+      case .cascade where group == nil:
         actions.append("DELETE FROM \"\(child)\" WHERE \"\(column)\" = OLD.\"id\"")
-      case .setNull where cycle == nil:
+      case .setNull where group == nil:
         actions.append("UPDATE \"\(child)\" SET \"\(column)\" = NULL WHERE \"\(column)\" = OLD.\"id\"")
-      case .cascade, .setNull: continue
-      case .restrict:
+      case .restrict where group == nil:
         guards += trigger(
           "restrict_\(child)_\(column)", "BEFORE DELETE", on: table,
           "\(isFirst) AND EXISTS (SELECT 1 FROM \"\(child)\" WHERE \"\(column)\" = OLD.\"id\")",
           [refusal("records of \(child) still refer to this one")])
+      case .cascade, .setNull, .restrict: continue
       }
     }
     return guards + trigger("delete", "AFTER DELETE", on: table, isFirst, actions)

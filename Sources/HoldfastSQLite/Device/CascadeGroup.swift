@@ -1,36 +1,46 @@
 import HoldfastCore
 
-/// Tables whose cascading deletions lead back to themselves: a table that references itself, or several tables in a cycle.
+/// Tables whose records one deletion deletes together, and in no order:
 ///
-/// SQLite runs a trigger recursively only with `recursive_triggers=ON`, which is off by default. So the first deletion finds all cascaded
-/// records with one query, records them, and deletes them. The triggers of these rows then have nothing left to do. Deep trees need no deep
-/// recursion.
-struct CascadeCycle {
+/// - A table that references itself, or several tables in a cycle. SQLite runs a trigger recursively only with `recursive_triggers=ON`, which is off by
+///   default. Deep trees need no deep recursion.
+/// - All tables that a deletion cascades to, if one of them restricts the deletion of another: both go, whichever comes first.
+///
+/// The first deletion finds all these records with one query, records them, and deletes them. The triggers of these rows then have nothing left to do.
+struct CascadeGroup {
   private let schema: SyncSchema
   private let root: Int
-  /// The tables of the cycle, including the one where the deletion begins.
+  /// The tables of the group, including the one where the deletion begins.
   private let tables: [Int]
 
-  /// - Parameter table: the table where the deletion begins. The result is nil if it is in no cycle.
-  init?(of table: Int, in schema: SyncSchema) {
-    let below = schema.tables.indices.map { index in
-      Set(schema.links(to: index).filter { $0.isInZone && $0.onDelete == .cascade }.map(\.table))
-    }
-    func reached(from start: Int) -> Set<Int> {
-      var (found, next) = (below[start], Array(below[start]))
-      while let index = next.popLast() {
-        for child in below[index] where found.insert(child).inserted { next.append(child) }
+  /// The groups of deletions that begin in each table; nil where its trigger and those of the rows below can delete row by row.
+  static func all(in schema: SyncSchema) -> [CascadeGroup?] {
+    let below = schema.tables.indices.map { reached(from: $0, in: schema) }
+    return schema.tables.indices.map { root in
+      let all = below[root].union([root])
+      let restricts = schema.links.contains {
+        $0.isInZone && $0.onDelete == .restrict && all.contains($0.table) && all.contains($0.target)
       }
-      return found
+      let tables = restricts ? all : below[root].filter { below[$0].contains(root) }
+      return tables.isEmpty ? nil : CascadeGroup(schema: schema, root: root, tables: tables.sorted())
     }
-    let mine = reached(from: table)
-    guard mine.contains(table) else { return nil }
-    (self.schema, root) = (schema, table)
-    tables = mine.filter { reached(from: $0).contains(table) }.sorted()
+  }
+
+  func contains(_ table: Int) -> Bool { tables.contains(table) }
+
+  /// The tables that a deletion in a table cascades to.
+  private static func reached(from start: Int, in schema: SyncSchema) -> Set<Int> {
+    var (found, next): (Set<Int>, [Int]) = ([], [start])
+    while let index = next.popLast() {
+      for link in schema.links(to: index) where link.isInZone && link.onDelete == .cascade {
+        if found.insert(link.table).inserted { next.append(link.table) }
+      }
+    }
+    return found
   }
 
   /// An SQL condition: whether a record is deleted by a cascade that is already recorded.
-  func isCascaded(_ table: String, _ id: String) -> String {
+  static func isCascaded(_ table: String, _ id: String) -> String {
     "EXISTS (SELECT 1 FROM holdfast_cascaded WHERE record_table = '\(table)' AND id = \(id))"
   }
 
@@ -48,7 +58,7 @@ struct CascadeCycle {
       + ["DELETE FROM holdfast_cascaded WHERE root = OLD.\"id\""]
   }
 
-  /// The deleted record, and every record that its deletion cascades to within the cycle.
+  /// The deleted record, and every record that its deletion cascades to within the group.
   private func closure() -> String {
     let steps = schema.links.filter {
       $0.isInZone && $0.onDelete == .cascade && tables.contains($0.table) && tables.contains($0.target)
@@ -59,9 +69,10 @@ struct CascadeCycle {
         ON child."\(child.columns[link.column].name)" = below.id WHERE below.name = '\(schema.tables[link.target].name)'
         """
     }
+    let root = "SELECT '\(schema.tables[root].name)', OLD.\"id\""
     return """
       INSERT INTO holdfast_cascaded (root, record_table, id) SELECT OLD."id", name, id FROM (WITH RECURSIVE below(name, id) \
-      AS (SELECT '\(schema.tables[root].name)', OLD."id" UNION \(steps.joined(separator: " UNION "))) SELECT name, id FROM below)
+      AS (\(([root] + steps).joined(separator: " UNION "))) SELECT name, id FROM below)
       """
   }
 
@@ -77,7 +88,7 @@ struct CascadeCycle {
     """
   }
 
-  /// An SQL condition: a record references a record of the cycle, and is not deleted with it.
+  /// An SQL condition: a record references a record of the group, and is not deleted with it.
   private func stays(_ link: SyncSchema.Link) -> String {
     let column = schema.tables[link.table].columns[link.column].name
     let refers = "\"\(column)\" IN \(ids(link.target))"
@@ -92,7 +103,7 @@ struct CascadeCycle {
     }
   }
 
-  /// The effect on references to records of the cycle from outside it.
+  /// The effect on references to records of the group from outside it.
   private func endings(_ index: Int) -> [String] {
     schema.links(to: index).compactMap { link in
       guard link.isInZone else { return nil }
