@@ -100,4 +100,26 @@ struct ResetTests {
       try await store.read { try $0.rows("SELECT DISTINCT ack FROM holdfast_zones").rows } == [[.text("")]])
     #expect(try await store.waitingOperations() == 1)
   }
+
+  @Test("leaves a zone that a restored server can't give yet (I3, I10)")
+  func awaited() async throws {
+    let fixture = try await edited()
+    let awaited = #""awaiting_recovery":[{"zone":"\#(IDs.list)"}]"#
+    try await fixture.answer(awaited)
+    try await fixture.store.resetAll()
+    // The zone's beginning is nothing that the server knows.
+    try await fixture.answer(#""lost":["\#(IDs.list)"]"#)
+    #expect(try await fixture.value("SELECT title || done FROM items") == "Milk1")
+    let request = try #require(
+      try await fixture.store.writer.perform {
+        try RequestPreparation(database: $0).prepare(changeSetLimit: 10)
+      })
+    #expect(request.acks.map(\.token) == ["0000000a.2"])
+    try await fixture.answer(awaited)
+    #expect(try await fixture.value("SELECT title || done FROM items") == "Milk1")
+    #expect(try await fixture.store.quarantined().isEmpty)
+    // When it can, the zone comes from its beginning.
+    try await fixture.answer(#""resend":false"#)
+    #expect(try await fixture.value("SELECT ack FROM holdfast_zones") == "")
+  }
 }

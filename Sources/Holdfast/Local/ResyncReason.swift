@@ -8,7 +8,7 @@ enum ResyncReason: String {
   case replaced
   /// From the beginning; records that the server has lost are recovered: docs/RESTORING.md, section 4.
   case recovered
-  /// From the beginning, as columns are new here. The records that are here are whole up to `token`, and stay.
+  /// From the beginning, as columns are new here, or as the app asks for it. The records that are here are whole up to `token`, and stay.
   case filled
   /// The same, but the server first verifies `token`: it was restored, or it reports the zone as lost.
   case verified

@@ -104,7 +104,7 @@ struct ZoneState: Equatable {
     if !resync.replacesAll { resync = reason }
   }
 
-  /// Columns are new here: all records come again.
+  /// All records come again, and those that are here stay for as long as the server can't give them.
   mutating func fill() { resync(token.isEmpty ? .replaced : .filled) }
 
   /// Edits may be here that nobody recorded. Only records that the server has lost matter more.
@@ -156,9 +156,9 @@ struct ZoneState: Equatable {
 
   /// Makes a possible state of one that is not, or of a zone that was left while records of it are here: it comes from its beginning.
   mutating func mend() {
-    startOver()
-    if resync != .recovered, resync != .compared { resync = .replaced }
     if ChangeToken(token) == nil { token = "" }
+    startOver()
+    fill()
   }
 
   private mutating func startOver() { (ack, isSent) = ("", false) }

@@ -8,6 +8,7 @@ struct DatabaseCheck {
   private var connection: SQLiteConnection { database.connection }
   private var schema: SyncSchema { database.schema }
   private var zones: Zones { Zones(database: database) }
+  private var sealing: Sealing { Sealing(database: database) }
 
   /// Looks through the whole database.
   func check() throws -> StoreFindings {
@@ -33,7 +34,7 @@ struct DatabaseCheck {
     try database.transaction(.immediate) {
       let all = { try self.connection.rows("SELECT zone FROM holdfast_zones").compactMap { $0[0].text } }
       for zone in try zone.map({ [$0] }) ?? all() {
-        try zones.resync(zone)
+        try zones.fill(zone)
         // It may be of before what this device has sent since.
         database.snapshots?.remove(zone)
       }
@@ -48,9 +49,11 @@ struct DatabaseCheck {
     // Before anything is written by way of them.
     if !findings.file.isEmpty { try connection.execute("REINDEX") }
     try database.transaction(.immediate) {
+      // Records of a public zone that is not followed go.
+      try sealing.sealForeign()
       for zone in findings.zones { try zones.add(zone) }
       let all = try connection.rows("SELECT zone FROM holdfast_zones").compactMap { $0[0].text }
-      for zone in findings.file.isEmpty ? Array(findings.zones) : all { try zones.resync(zone) }
+      for zone in findings.file.isEmpty ? Array(findings.zones) : all { try zones.fill(zone) }
       try zones.removeStrayFiles()
     }
     return findings

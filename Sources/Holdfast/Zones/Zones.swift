@@ -27,6 +27,12 @@ package struct Zones {
     try zoneStates.change(zone) { $0?.resync(isRestored ? .recovered : .replaced) }
   }
 
+  /// The same, but a restored server that can't give the zone does not take the copy away.
+  func fill(_ zone: String) throws {
+    try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
+    try zoneStates.change(zone) { $0?.fill() }
+  }
+
   /// Makes a zone one of the device's, so that the server says what is in it, or that it is lost. A public one that is not followed goes.
   func add(_ zone: String) throws {
     if try zoneStates.state(of: zone)?.isFollowed == true { return }
