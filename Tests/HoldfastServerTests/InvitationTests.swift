@@ -145,6 +145,15 @@ import Testing
     }
     for _ in 0..<100 { #expect(try invite(seconds: 60, by: alice).status == 201) }
     #expect(try invite(by: alice).code == "sharing-limit")
+    // Those that are used up don't count, and only the last ones are kept, for whoever repeats the last acceptance.
+    try server.change(
+      sqlite: "UPDATE holdfast_invitations SET uses = 0", postgres: "UPDATE holdfast.invitations SET uses = 0"
+    )
+    for _ in 0..<100 { #expect(try invite(seconds: 60, by: alice).status == 201) }
+    #expect(try invite(by: alice).code == "sharing-limit")
+    let count = try server.integer(
+      "SELECT count(*) FROM holdfast_invitations", "SELECT count(*) FROM holdfast.invitations")
+    #expect(count == 200)
     server.world.advance(60_000)
     #expect(try invite(by: alice).status == 201)
   }

@@ -73,7 +73,8 @@ struct RecoveryTests {
         let store = try #require(server.inline).service.work.store
         _ = try store.begin([])
         defer { store.rollBack() }
-        return try store.zones.members(of: list).compactMap { member in member.user.map { ($0, member.role) }
+        return try store.zones.members(of: list).compactMap { member in
+          member.isPending ? nil : member.user.map { ($0, member.role) }
         }
       }
     }

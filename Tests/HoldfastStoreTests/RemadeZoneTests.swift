@@ -24,9 +24,10 @@ import Testing
     try lost.bob.sync(complete: true)
     try lost.bob.sync([.create("lists", lost.list, ["title": "Mine"])])
     try invite(eve, to: lost, by: lost.bob)
-    #expect(try RestClient(eve).send("GET", "/v1/memberships").json["memberships"]?.elements?.count == 1)
+    let pending = try RestClient(eve).get("/v1/memberships").json["memberships"]?.elements ?? []
+    let id = try #require(pending.first?["id"]?.stringValue)
     _ = try lost.comeBack(lost.anna)
-    let accepted = try RestClient(eve).send("POST", "/v1/zones/\(lost.list)/membership", [:])
+    let accepted = try RestClient(eve).send("POST", "/v1/memberships/\(id)/accept")
     #expect(accepted.status == 404)
     #expect(try lost.members.map(\.0) == [lost.anna.user] && lost.server.findings().isEmpty)
   }
@@ -56,7 +57,7 @@ import Testing
     _ = try lost.comeBack(lost.bob)
     #expect(try lost.owners == [lost.bob.user])
     _ = try lost.comeBack(lost.anna)
-    #expect(try Set(lost.owners) == [lost.anna.user, lost.bob.user])
+    #expect(try TextSet(lost.owners) == [lost.anna.user, lost.bob.user])
     let suite = RecoveryTests()
     let own = suite.member(lost.anna.newID(), lost.anna, lost.list, .owner, rev: 1)
     #expect(try suite.returned(lost.anna, [suite.root(lost.list, "Lost"), own]).isEmpty)
@@ -71,7 +72,8 @@ import Testing
     for device in [lost.bob, lost.anna] { _ = try lost.comeBack(device) }
     _ = try lost.server.signUp("carol")
     let path = "/v1/zones/\(lost.list)/membership"
-    #expect(try RestClient(lost.anna).send("DELETE", path).status == 204)
+    let left = try RestClient(lost.anna).send("DELETE", path)
+    #expect(left.status == 204, "\(left.json)")
     let membership = try lost.bob.share(lost.list, with: "carol", as: .viewer)
     #expect(try lost.bob.sync([.update("members", membership, ["role": "editor"])]).refused.isEmpty)
   }

@@ -41,6 +41,22 @@ import Testing
     #expect(code { try server.reopen() } == .unreachable)
   }
 
+  @Test(
+    "a restored file keeps a write-ahead log: its first opening changes no mode that a kill could cut in two (I2)"
+  )
+  func restoredMode() throws {
+    let restored = try TestServer().restored()
+    restored.inline = nil
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "holdfast-mode-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let location = try Engine.used.makeLocation(in: folder)
+    _ = try Restore(location, environment: restored.world.environment).run(restored.backUp())
+    let header = try Data(contentsOf: folder.appendingPathComponent("holdfast.db")).prefix(20)
+    // The versions of the format to write and to read: 2 is that of a write-ahead log.
+    #expect(Array(header.suffix(2)) == [2, 2])
+  }
+
   @Test("a second server on the same directory is refused")
   func locked() throws {
     let server = try TestServer()

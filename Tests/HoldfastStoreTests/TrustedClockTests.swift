@@ -40,6 +40,16 @@ import Testing
     try server.integer("SELECT count(*) FROM conflicts", "SELECT count(*) FROM holdfast.conflicts")
   }
 
+  @Test("an action of an operator whose clock is 500 days ahead removes no older ones from the log (I11)")
+  func auditLog() throws {
+    let server = try TestServer()
+    let administration = try Administration(server.location, environment: server.world.environment)
+    try administration.noteBackup("first")
+    server.world.setClock(ahead: 500 * Self.day)
+    try administration.noteBackup("second")
+    #expect(try count(server, "audit") == 2)
+  }
+
   @Test("a clock that jumps 400 days purges nothing, before or after a restart (I3, I11)")
   func jump() throws {
     let (server, anna, bert, _) = try scene()

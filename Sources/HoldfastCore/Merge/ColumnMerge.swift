@@ -59,8 +59,7 @@ package enum ColumnMerge: Hashable, Sendable {
   {
     if let base = edit.base, let merge = combine(base, current, last, edit, policy) { return merge }
     if current == edit.value { return .unchanged }
-    // A later change by the device was made over REST, while the edit waited on the device.
-    if edit.isSequential, last.device == edit.device, last.stamp <= edit.stamp { return .applied }
+    if edit.isSequential, last.isBy(edit.device, upTo: edit.stamp) { return .applied }
     // The base decides before the `rev`: an unconfirmed older edit of the device may have hidden the value of that `rev`.
     let isKnown = edit.base.map { $0 == current } ?? (last.rev <= edit.rev)
     if isKnown { return .applied }

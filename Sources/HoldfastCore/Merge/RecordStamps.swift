@@ -10,6 +10,12 @@ package struct ColumnStamp: Hashable, Sendable {
   /// Whether the value was recovered after a restore. Such a value is older than every edit.
   package var isRecovered: Bool { stamp == .zero && device != 0 }
 
+  /// Whether the device made the change itself, and before an edit of its own with this stamp. A later change was made over REST, while the edit waited
+  /// on the device; a recovered value may be another device's.
+  package func isBy(_ device: Int64, upTo stamp: Stamp) -> Bool {
+    self.device == device && self.stamp <= stamp && !isRecovered
+  }
+
   /// Creates a column stamp.
   package init(rev: Int64, stamp: Stamp, device: Int64) {
     self.rev = rev
@@ -60,8 +66,7 @@ package struct RecordStamps: Hashable, Sendable {
 
   /// Whether no other device has changed the record, and this one not after `stamp`.
   package func isOnly(of device: Int64, upTo stamp: Stamp) -> Bool {
-    func isBefore(_ change: ColumnStamp) -> Bool { change.device == device && change.stamp <= stamp }
-    return isBefore(creation) && changed.allSatisfy { isBefore($0.stamp) }
+    creation.isBy(device, upTo: stamp) && changed.allSatisfy { $0.stamp.isBy(device, upTo: stamp) }
   }
 
   /// The stamp of a column's last change.

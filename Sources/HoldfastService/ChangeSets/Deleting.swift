@@ -55,8 +55,7 @@ struct Deleting: ChangeSetPart {
       ? stores.memberColumns.role..<stores.memberColumns.role + 1 : columns.indices
     return edited.compactMap { index in
       let last = stamps[columns[index].name]
-      // Over REST the device may have made a later edit than this deletion, which waited on it.
-      let isOther = isShared || last.device != author.device || last.stamp > stamp
+      let isOther = isShared || !last.isBy(author.device, upTo: stamp)
       guard last.rev > known, isOther, live.values[index] != .null else { return nil }
       return Overlap(
         column: index, policy: "delete", base: nil,

@@ -36,8 +36,19 @@ struct MergeTests {
   @Test("with the policy server the value that is there stays")
   func server() { #expect(decide(edit("mine", rev: 4, at: 2000), .server) == .lost) }
 
-  @Test("the device's own earlier edit is no conflict")
-  func own() { #expect(decide(edit("mine", rev: 1, at: 1, device: 1)) == .applied) }
+  @Test("the device's own earlier edit is no conflict, but a later one by its token is (I3)")
+  func own() {
+    #expect(decide(edit("mine", rev: 1, at: 1000, device: 1)) == .applied)
+    #expect(decide(edit("mine", rev: 1, at: 1, device: 1)) == .lost)
+  }
+
+  @Test("a value that the device has recovered may be another's, and gives way to an edit as one (I3)")
+  func recovered() {
+    let recovered = ColumnStamp(rev: 5, stamp: .zero, device: 1)
+    let edit = edit("mine", base: "older", rev: 1, at: 1, device: 1)
+    #expect(
+      ColumnMerge.decide(current: .text("theirs"), last: recovered, edit: edit, policy: .latest) == .won)
+  }
 
   @Test("what came by the same token is one, where people share it (I3)")
   func shared() {
@@ -68,12 +79,14 @@ struct MergeTests {
     for text in wrong { #expect(RecordStamps(text) == nil) }
   }
 
-  @Test("stamps are those of one device alone until another changes a column")
+  @Test("stamps are those of one device alone until another changes a column, or the same one later")
   func authors() {
     var stamps = RecordStamps(creation: ColumnStamp(rev: 1, stamp: Stamp(milliseconds: 7), device: 3))
     stamps["title"] = ColumnStamp(rev: 2, stamp: Stamp(milliseconds: 8), device: 3)
-    #expect(stamps.isOnly(of: 3) && !stamps.isOnly(of: 4))
+    let (last, before) = (Stamp(milliseconds: 8), Stamp(milliseconds: 7))
+    #expect(stamps.isOnly(of: 3, upTo: last) && !stamps.isOnly(of: 4, upTo: last))
+    #expect(!stamps.isOnly(of: 3, upTo: before))
     stamps["note"] = ColumnStamp(rev: 3, stamp: Stamp(milliseconds: 9), device: 4)
-    #expect(!stamps.isOnly(of: 3) && !stamps.isOnly(of: 4))
+    #expect(![3, 4].contains { stamps.isOnly(of: $0, upTo: Stamp(milliseconds: 9)) })
   }
 }

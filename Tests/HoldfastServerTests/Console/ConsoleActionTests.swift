@@ -181,6 +181,8 @@ import Testing
     let administration = try Administration(server.location, environment: server.world.environment)
     try administration.noteBackup("old")
     server.world.advance(AuditEntry.life + 1)
+    // The server sees that the time has gone by, and no clock has jumped.
+    try server.inline?.purge()
     try administration.noteBackup("new")
     #expect(try administration.audit().rows.map { $0[2] } == ["new"])
   }
