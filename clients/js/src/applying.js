@@ -9,7 +9,7 @@ import { awaitMissing } from "./sessions.js";
 import { numberKey } from "./state.js";
 import { followed, isDayAhead, laterStamp, stampOf } from "./time.js";
 import { Unapplied } from "./unapplied.js";
-import { newZone, Zones } from "./zones.js";
+import { isIn, newZone, otherZone, Zones } from "./zones.js";
 
 /** The answer is to an identity that was replaced, or before answers that another tab has applied. */
 export class Outdated extends Error {}
@@ -326,11 +326,10 @@ class Applying {
 
   // Step 6.
 
-  /** Removes a zone that this device may no longer read. Unsent edits stay in the outbox; the server refuses them by name. */
   lose(zone) {
     const isHere = (this.zones.get(zone)?.ack ?? null) !== null;
     this.applied.hasNews ||= isHere;
-    loseZone(this.draft, this.schema, zone);
+    this.zones.lose(zone);
   }
 
   // Step 7.
@@ -366,34 +365,4 @@ function greatestRole(roles) {
 /** Whether two copies of a record have other values. */
 function differ(here, there) {
   return Object.entries(there.columns).some(([name, value]) => (here.columns[name] ?? null) !== value);
-}
-
-/** Whether a copy is in a zone, as far as is known. */
-function isIn(record, zone) {
-  return record.zone === zone || record.movedFrom === zone;
-}
-
-/** The other zone that may have a copy which is in `zone`, as far as is known. */
-function otherZone(record, zone) {
-  return record.zone === zone ? record.movedFrom : record.zone;
-}
-
-/** Removes the records of a zone. */
-export function loseZone(draft, schema, zone) {
-  const histories = new Histories(draft, schema);
-  const zones = new Zones(draft, schema);
-  const isGone = (record) => isIn(record, zone) && (record.zone === zone || !zones.isAhead(record.zone));
-  for (const table of schema.tables.values()) {
-    for (const record of [...draft.records(table.name)]) {
-      // An edit may show it in another zone than the server has it in. What edits made or moved below a parent is settled with that.
-      const server = draft.serverRecord(table.name, record.id);
-      if (!isGone(server ?? record)) continue;
-      histories.rebase(table.name, record.id, null);
-      const create = draft.record(table.name, record.id) && draft.dirty(table.name, record.id).steps.findLast(({ kind }) => kind === "create");
-      if (create && table.rule !== "parent") histories.add(table.name, record.id, { set: create.set, kind: "hidden" });
-      if (server) zones.askAgain(otherZone(server, zone));
-    }
-  }
-  for (const dirty of [...histories.dirty()]) if (dirty.server && isGone(dirty.server)) histories.rebase(dirty.table, dirty.id, null);
-  zones.leave(zone);
 }

@@ -10,7 +10,6 @@ import { Draft, newDevice, State } from "./state.js";
 import { replaced, StoreError } from "./store-error.js";
 import { Transaction } from "./transaction.js";
 import { canUndo, forgetRedo, remember, reverse } from "./undo.js";
-import { loseZone } from "./applying.js";
 import { WriteError } from "./write-error.js";
 import { Zones } from "./zones.js";
 
@@ -274,7 +273,7 @@ export class Store {
     return this.transact((draft) => {
       const zones = new Zones(draft, this.schema);
       if (isFollowed) return zones.follow(zone);
-      loseZone(draft, this.schema, zone);
+      zones.lose(zone);
       new Histories(draft, this.schema).settle();
     }, "written");
   }

@@ -18,6 +18,7 @@
 // | filled | are whole up to `token`, but lack the values of new columns |
 // | verified | the same. The server was restored, or reports the zone as lost: it first verifies `token` |
 
+import { Histories } from "./history.js";
 import { isChangeToken, isProof } from "./shapes.js";
 
 const hour = 3_600_000;
@@ -34,6 +35,16 @@ const replacesAll = (resync) => resync === "replaced" || resync === "restored";
 
 /** What tells the histories of two tokens apart. docs/PROTOCOL.md, section 1. */
 export const historyOf = (token) => token.split(".")[0];
+
+/** Whether a copy is in a zone, as far as is known. */
+export function isIn(record, zone) {
+  return record.zone === zone || record.movedFrom === zone;
+}
+
+/** The other zone that may have a copy which is in `zone`, as far as is known. */
+export function otherZone(record, zone) {
+  return record.zone === zone ? record.movedFrom : record.zone;
+}
 
 /** The zones of a draft. */
 export class Zones {
@@ -151,7 +162,23 @@ export class Zones {
     if (!state || state.ack === null) this.put(zone, newZone);
   }
 
-  leave(zone) {
+  /** Removes a zone that this device may no longer read. Unsent edits stay in the outbox; the server refuses them by name. */
+  lose(zone) {
+    const { draft, schema } = this;
+    const histories = new Histories(draft, schema);
+    const isGone = (record) => isIn(record, zone) && (record.zone === zone || !this.isAhead(record.zone));
+    for (const table of schema.tables.values()) {
+      for (const record of [...draft.records(table.name)]) {
+        // An edit may show it in another zone than the server has it in. What edits made or moved below a parent is settled with that.
+        const server = draft.serverRecord(table.name, record.id);
+        if (!isGone(server ?? record)) continue;
+        histories.rebase(table.name, record.id, null);
+        const create = draft.record(table.name, record.id) && draft.dirty(table.name, record.id).steps.findLast(({ kind }) => kind === "create");
+        if (create && table.rule !== "parent") histories.add(table.name, record.id, { set: create.set, kind: "hidden" });
+        if (server) this.askAgain(otherZone(server, zone));
+      }
+    }
+    for (const dirty of [...histories.dirty()]) if (dirty.server && isGone(dirty.server)) histories.rebase(dirty.table, dirty.id, null);
     this.dropPages(zone);
     this.put(zone, leftZone);
   }
