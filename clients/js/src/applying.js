@@ -216,8 +216,6 @@ class Applying {
       if (session.isRestored || this.isAhead(here.zone)) this.histories.keepCopy(table.name, { ...here, movedFrom: session.zone });
       return;
     }
-    // It stays deleted, as the server is told.
-    if (session.isRestored && !here && this.recovery.isDeleted(table, change, session.zone, session.role)) return;
     if (!session.isRestored) this.recovery.forget(table.name, change.id, change.rev);
     const columns = columnsOf(this.schema, table, change, this.answer.renamed);
     const record = { id: change.id, zone: session.zone, rev: change.rev, columns };
@@ -259,10 +257,13 @@ class Applying {
     return this.draft.serverRecord(table, id)?.rev >= rev;
   }
 
-  /** Notes the deletions that a restored server does not know, when all that it has is here. */
+  /** Notes the deletions that a restored server does not know, when all that it has is here. What it is to delete is not shown again. */
   noteDeletions() {
+    if (this.restored.size === 0) return;
     const isKnown = (deleted) => this.lives(deleted) || this.tombstones.get(`${deleted.table}/${deleted.id}`) >= deleted.rev;
-    if (this.restored.size > 0) this.recovery.noteDeletions(this.restored, isKnown);
+    for (const { table, id, zone } of this.recovery.noteDeletions(this.restored, isKnown)) {
+      if (this.draft.serverRecord(table, id)?.zone === zone) this.histories.rebase(table, id, null);
+    }
   }
 
   /** After a zone came from its beginning: notes for removal the server's records that did not come. */

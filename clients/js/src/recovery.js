@@ -22,13 +22,9 @@ export class Recovery {
     this.schema = schema;
   }
 
-  mayRecover(table, role) {
-    return table.name !== "conflicts" && (ranks[role] ?? 0) >= ranks[table.recoveryRole];
-  }
-
-  /** Notes the server's copy of a record, when the user's role may write it. @param role in its zone. */
+  /** Notes the server's copy of a record, when the user's role may write it. @param role in its zone. @returns whether it did. */
   note(table, record, role) {
-    if (!this.mayRecover(table, role)) return;
+    if (table.name === "conflicts" || (ranks[role] ?? 0) < ranks[table.recoveryRole]) return false;
     const { device } = this.draft;
     // Parents come first.
     const depth = this.schema.depth(table.name);
@@ -37,11 +33,16 @@ export class Recovery {
     const key = `${String(place).padStart(3, "0")} ${numberKey(device.nextPage)}`;
     this.draft.put("recovered", key, { table: table.name, ...record });
     this.draft.device = { ...device, nextPage: device.nextPage + 1 };
+    return true;
   }
 
   /** Remembers deletions that the server has told: a restored server may not know them. @param deleted `{table, id, zone, rev}` */
   remember(deleted, now) {
-    for (const entry of deleted) this.draft.put("deleted", `${entry.table}/${entry.id}`, { ...entry, at: now });
+    for (const entry of deleted) {
+      const key = `${entry.table}/${entry.id}`;
+      // A restored server may tell an earlier one.
+      if (!(this.draft.get("deleted", key)?.rev > entry.rev)) this.draft.put("deleted", key, { ...entry, at: now });
+    }
     const all = [...this.draft.entries("deleted")];
     const oldest = all.sort(([, left], [, right]) => left.at - right.at);
     oldest.forEach(([key, { at }], index) => {
@@ -55,18 +56,15 @@ export class Recovery {
     if (entry && entry.rev <= rev) this.draft.delete("deleted", `${table}/${id}`);
   }
 
-  /** Notes the deletions that a restored server does not know. @param roles by restored zone. @param isKnown of `{table, id, rev}` */
+  /** Notes the deletions that a restored server does not know. @param roles by restored zone. @param isKnown of `{table, id, rev}` @returns them. */
   noteDeletions(roles, isKnown) {
+    const noted = [];
     for (const [, { at: _, ...entry }] of [...this.draft.entries("deleted")]) {
       const table = this.schema.tables.get(entry.table);
-      if (table && roles.has(entry.zone) && !isKnown(entry)) this.note(table, { ...entry, deleted: true }, roles.get(entry.zone));
+      if (!table || !roles.has(entry.zone) || isKnown(entry)) continue;
+      if (this.note(table, { ...entry, deleted: true }, roles.get(entry.zone))) noted.push(entry);
     }
-  }
-
-  /** Whether a record that a restored server has was deleted later, in the same zone, and the server is to be told. @param role in the zone. */
-  isDeleted(table, { id, rev }, zone, role) {
-    const entry = this.draft.get("deleted", `${table.name}/${id}`);
-    return entry !== undefined && entry.zone === zone && entry.rev > rev && this.mayRecover(table, role);
+    return noted;
   }
 
   isEmpty() {

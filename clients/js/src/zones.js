@@ -128,9 +128,9 @@ export class Zones {
     return this.draft.device.awaiting.includes(zone);
   }
 
-  /** Whether a restored server may lack records of some zone, and has not said yet what it has. */
+  /** Whether a restored server may lack records of some zone, and is about to say what it has. One that waits must not hold up the others. */
   areUncertain() {
-    return this.all().some(([zone, { ack, resync }]) => ack !== null && !this.isAwaiting(zone)
+    return this.all().some(([zone, { ack, resync, reset }]) => ack !== null && reset?.until == null && !this.isAwaiting(zone)
       && (resync === "restored" || resync === "verified" || (resync === "filled" && ack === "")));
   }
 

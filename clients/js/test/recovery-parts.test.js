@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Device, expectAgreement } from "./devices.js";
+import { Device, expectAgreement, falsify } from "./devices.js";
 import { folder, run, Server } from "./server.js";
 
 const text = { type: "text" };
@@ -122,4 +122,24 @@ test("a record that was deleted is not shown again while a restored server is st
   const other = await fresh();
   assert.equal(other.store.get("items", tent), undefined);
   await expectAgreement(laptop, phone, other);
+});
+
+test("edits do not wait for a zone of a restored server that waits for its resync (I12)", async (t) => {
+  const { phone, laptop, list, backUp, restore } = await open(t);
+  await phone.sync();
+  backUp();
+  const tent = await phone.write((db) => db.insert("items", { list, title: "Tent" }));
+  await phone.sync();
+  await phone.sync();
+  await restore();
+  // The server asks again for what it has asked for.
+  const isRestored = () => phone.store.state.store("zones").get(list).resync === "restored";
+  const answers = falsify(phone, (form) => { if (isRestored()) form.zones = [{ zone: list, reset: true }]; });
+  const other = await phone.write((db) => db.insert("lists", { title: "Other" }));
+  await phone.sync();
+  assert.ok(answers.count < 10, `${answers.count} requests`);
+  assert.deepEqual([phone.store.waitingOperations, isRestored()], [0, true]);
+  await laptop.sync();
+  assert.equal(laptop.store.get("lists", other).title, "Other");
+  assert.equal(phone.store.get("items", tent).title, "Tent");
 });
