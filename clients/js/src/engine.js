@@ -327,8 +327,14 @@ export class SyncEngine {
   async apply(body, request) {
     const answer = parseAnswer(body);
     const { schema, environment } = this.store;
+    const take = () => this.store.transact((draft) => applyAnswer(draft, schema, answer, request, environment));
     try {
-      const applied = await this.store.transact((draft) => applyAnswer(draft, schema, answer, request, environment));
+      const applied = await take().catch(async (error) => {
+        if (!(error instanceof Diverged)) throw error;
+        // Another tab may have sent what this one has not read.
+        await this.store.catchUp();
+        return take();
+      });
       const isSubstantial = applied.hasSettled || applied.hasAdvanced
         || request.claims.length >= substance.claims || utf8Length(body) >= substance.bytes;
       return { type: "answered", hasMore: applied.hasMore, wait: applied.wait, items: request.items, isSubstantial, hasNews: applied.hasNews };
@@ -364,6 +370,7 @@ export class SyncEngine {
   // A new identity for a copy.
 
   async identify() {
+    await this.store.catchUp();
     const before = this.device;
     const answer = await this.transport.request({ method: "POST", path: "v1/devices", body: write({ name: "copy" }), session: before });
     if (endsSession(answer)) return { type: "failed", failure: { kind: "expired" } };

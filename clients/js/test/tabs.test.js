@@ -220,3 +220,24 @@ test("beside a suspended tab that leads, a sync ends and the status says why, un
   await second.tabs.sync();
   assert.deepEqual([second.engine.status.state, second.store.waitingOperations], ["idle", 0]);
 });
+
+for (const isLost of [false, true]) {
+  test(`a tab that has not read what another one has sent${isLost ? ", and had no answer to," : ""} is no copy (I1)`, async (t) => {
+    const server = await Server.start(t);
+    const storage = new MemoryStorage();
+    const first = await Device.signUp("ada", { server, storage });
+    const list = await first.makeList("Groceries");
+    await first.sync();
+    const second = await Device.open({ server, storage });
+    const { device } = second.store.account;
+    await first.write((db) => db.update("lists", list, { title: "Food" }));
+    const { transport } = first.engine;
+    if (isLost) first.engine.transport = { request: (request) => transport.request(request).then(() => { throw new Error("The answer was lost."); }) };
+    await first.sync().catch(() => {});
+    await second.sync();
+    await first.store.catchUp();
+    assert.deepEqual([first.store.account.device, first.store.waitingOperations, second.store.get("lists", list).title], [device, 0, "Food"]);
+    const { devices } = await second.engine.request("GET", "v1/devices");
+    assert.equal(devices.length, 1);
+  });
+}
