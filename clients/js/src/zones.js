@@ -179,6 +179,9 @@ export class Zones {
       }
     }
     for (const dirty of [...histories.dirty()]) if (dirty.server && isGone(dirty.server)) histories.rebase(dirty.table, dirty.id, null);
+    for (const store of ["recovered", "deleted"]) {
+      for (const [key, entry] of [...draft.entries(store)]) if (entry.zone === zone) draft.delete(store, key);
+    }
     this.dropPages(zone);
     this.put(zone, leftZone);
   }
