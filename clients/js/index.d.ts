@@ -227,7 +227,10 @@ export class WriteError extends Error {
   readonly code: string;
 }
 
-/** Another version of the app has opened the database (`database-is-newer`), or the browser has closed it (`database-closed`): load the page again. */
+/**
+ * Another version of the app has opened the database (`database-is-newer`), or the browser has closed it (`database-closed`): load the page again. Or another tab
+ * has removed the user's data (`signed-out`): nothing was written.
+ */
 export class StoreError extends Error {
   readonly code: string;
 }

@@ -1,10 +1,10 @@
 // What keeps a store from reading or writing its storage.
 
-/** The storage can't be used by this version of the app, or is gone. */
+/** The storage can't be used by this version of the app, is gone, or has no data of the user any more. */
 export class StoreError extends Error {
   name = "StoreError";
 
-  /** @param code `database-is-newer` or `database-closed` */
+  /** @param code `database-is-newer`, `database-closed` or `signed-out` */
   constructor(code, message) {
     super(message);
     this.code = code;
@@ -14,6 +14,11 @@ export class StoreError extends Error {
 /** Another version of the app has taken the storage over. */
 export function replaced() {
   return new StoreError("database-is-newer", "Another version of this app has opened the database. Load the page again.");
+}
+
+/** Another tab has removed the data of the user for whom something is written. */
+export function signedOut() {
+  return new StoreError("signed-out", "Another tab has signed out, and removed the data from this device. Nothing was written.");
 }
 
 /** The browser has taken the storage away. */

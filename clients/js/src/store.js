@@ -7,7 +7,7 @@ import { Resending } from "./resending.js";
 import { Schema } from "./schema.js";
 import { changeSchema } from "./schema-change.js";
 import { Draft, newDevice, State } from "./state.js";
-import { replaced, StoreError } from "./store-error.js";
+import { replaced, signedOut, StoreError } from "./store-error.js";
 import { Transaction } from "./transaction.js";
 import { canUndo, forgetRedo, remember, reverse } from "./undo.js";
 import { WriteError } from "./write-error.js";
@@ -283,18 +283,20 @@ export class Store {
   /**
    * Runs `body` on a draft, and keeps what it makes.
    *
-   * @param kind what observers are told.
+   * @param kind what observers are told. What is `"written"` is for the user of now, and for nobody else.
    */
   transact(body, kind = "committed") {
-    const run = this.queue.then(() => this.attempt(body, kind));
+    const { user } = new Draft(this.state).device;
+    const run = this.queue.then(() => this.attempt(body, kind, user));
     this.queue = run.then(() => {}, () => {});
     return run;
   }
 
-  async attempt(body, kind) {
+  async attempt(body, kind, user) {
     for (;;) {
       if (this.ended) throw this.ended;
       const draft = new Draft(this.state);
+      if (kind === "written" && user && draft.device.user !== user) throw signedOut();
       const result = body(draft);
       const changes = draft.changes();
       if (changes.length === 0) return result;

@@ -221,6 +221,24 @@ test("beside a suspended tab that leads, a sync ends and the status says why, un
   assert.deepEqual([second.engine.status.state, second.store.waitingOperations], ["idle", 0]);
 });
 
+test("what a tab writes for a user whose data another tab has removed is not the next user's (I10)", async (t) => {
+  const server = await Server.start(t);
+  const storage = new MemoryStorage();
+  const first = await Device.signUp("ada", { server, storage });
+  await first.makeList("Groceries");
+  await first.sync();
+  const second = await Device.open({ server, storage });
+  await first.engine.signOut({ erases: true });
+  await assert.rejects(second.write((db) => db.insert("lists", { title: "Ada's secret" })), { name: "StoreError", code: "signed-out" });
+  await first.store.catchUp();
+  assert.deepEqual([first.store.all("lists"), first.store.waitingOperations], [[], 0]);
+  // Before somebody has signed in it is for whoever does.
+  await second.write((db) => db.insert("lists", { title: "Books" }));
+  await first.engine.signUp("bob", password);
+  await first.sync();
+  assert.deepEqual(first.store.all("lists").map(({ title }) => title), ["Books"]);
+});
+
 for (const isLost of [false, true]) {
   test(`a tab that has not read what another one has sent${isLost ? ", and had no answer to," : ""} is no copy (I1)`, async (t) => {
     const server = await Server.start(t);
