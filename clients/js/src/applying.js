@@ -7,7 +7,7 @@ import { Recovery } from "./recovery.js";
 import { Resending } from "./resending.js";
 import { awaitMissing } from "./sessions.js";
 import { numberKey } from "./state.js";
-import { followed, isDayAhead, laterStamp, stampOf } from "./time.js";
+import { followed, isDayAhead, laterStamp, stampMilliseconds, stampOf } from "./time.js";
 import { Unapplied } from "./unapplied.js";
 import { isIn, newZone, otherZone, Zones } from "./zones.js";
 
@@ -249,7 +249,7 @@ class Applying {
     }
     // A move leaves a tombstone with the rev that the record has in its other zone.
     const ended = this.deleted.filter((deleted) => deleted.rev < Infinity && !this.lives(deleted));
-    if (ended.length > 0) this.recovery.remember(ended, this.now);
+    if (ended.length > 0) this.recovery.remember(ended, [this.now, stampMilliseconds(this.answer.clock)]);
   }
 
   /** Whether a record is here since its tombstone, or with it in another zone. */

@@ -36,17 +36,24 @@ export class Recovery {
     return true;
   }
 
-  /** Remembers deletions that the server has told: a restored server may not know them. @param deleted `{table, id, zone, rev}` */
-  remember(deleted, now) {
+  /**
+   * Remembers deletions that the server has told: a restored server may not know them.
+   *
+   * @param deleted `{table, id, zone, rev}`
+   * @param clocks the milliseconds of the device and of the server: one of them may be wrong for once, and must not end what is remembered.
+   */
+  remember(deleted, clocks) {
+    const [earliest, latest] = [Math.min(...clocks), Math.max(...clocks)];
     for (const entry of deleted) {
       const key = `${entry.table}/${entry.id}`;
       // A restored server may tell an earlier one.
-      if (!(this.draft.get("deleted", key)?.rev > entry.rev)) this.draft.put("deleted", key, { ...entry, at: now });
+      if (!(this.draft.get("deleted", key)?.rev > entry.rev)) this.draft.put("deleted", key, { ...entry, at: latest });
     }
     const all = [...this.draft.entries("deleted")];
     const oldest = all.sort(([, left], [, right]) => left.at - right.at);
-    oldest.forEach(([key, { at }], index) => {
-      if (at < now - rememberedTime || index < oldest.length - rememberedCount) this.draft.delete("deleted", key);
+    oldest.forEach(([key, entry], index) => {
+      if (entry.at < earliest - rememberedTime || index < oldest.length - rememberedCount) this.draft.delete("deleted", key);
+      else if (entry.at > latest) this.draft.put("deleted", key, { ...entry, at: latest });
     });
   }
 
