@@ -153,7 +153,9 @@ class Applying {
       applied.hasMore = true;
       // A zone for which the answer had no room has the token of before.
       if (part.to === part.from) return;
-      zones.put(part.zone, { ...known, role: part.role, ack: part.to, sent: false });
+      // What is recovered in the end is for the role of before the restore.
+      const role = known.resync === "restored" ? known.role : part.role;
+      zones.put(part.zone, { ...known, role, ack: part.to, sent: false });
       zones.stage(part.zone, part.changes);
       return;
     }
