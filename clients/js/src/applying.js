@@ -5,6 +5,7 @@ import { Histories } from "./history.js";
 import { isLacking, Quarantine } from "./quarantine.js";
 import { Recovery } from "./recovery.js";
 import { Resending } from "./resending.js";
+import { greatestRole } from "./schema.js";
 import { awaitMissing } from "./sessions.js";
 import { numberKey } from "./state.js";
 import { followed, isDayAhead, laterStamp, stampMilliseconds, stampOf } from "./time.js";
@@ -184,6 +185,7 @@ class Applying {
     }
     const isVerified = known.resync === "verified";
     const isCopy = (known.resync !== null && !isVerified) || known.token === "";
+    // The restored server may know the user in a lower role.
     const session = {
       zone: part.zone, seen: isCopy ? new Set() : null, isRestored: known.resync === "restored", role: greatestRole([part.role, known.role]),
     };
@@ -358,11 +360,6 @@ class Applying {
       return zone.reset?.until == null && this.zones.pages(name).length > 0;
     });
   }
-}
-
-/** The restored server may know the user in a lower role. */
-function greatestRole(roles) {
-  return ["owner", "editor", "viewer"].find((role) => roles.includes(role)) ?? "viewer";
 }
 
 /** Whether two copies of a record have other values. */

@@ -24,10 +24,10 @@ export class Recovery {
 
   /** Notes the server's copy of a record, when the user's role may write it. @param role in its zone. @returns whether it did. */
   note(table, record, role) {
-    if (table.name === "conflicts" || (ranks[role] ?? 0) < ranks[table.recoveryRole]) return false;
+    if ((ranks[role] ?? 0) < ranks[table.recoveryRole]) return false;
     const { device } = this.draft;
-    // Parents come first.
-    const depth = this.schema.depth(table.name);
+    // Parents come first, and conflicts behind the records that they are about.
+    const depth = table.name === "conflicts" ? 400 : this.schema.depth(table.name);
     // Deletions come behind all records, children first.
     const place = record.deleted ? 900 - depth : depth;
     const key = `${String(place).padStart(3, "0")} ${numberKey(device.nextPage)}`;
@@ -99,21 +99,25 @@ export class Recovery {
    *
    * @param keys of the records that it had, in order.
    * @param refused `{index, problem}`; these go to quarantine, and their zones come again.
-   * @returns how many were refused.
+   * @returns how many went to quarantine.
    */
   settle(keys, refused, now) {
+    let quarantined = 0;
     for (const { index, problem } of refused) {
       const entry = this.draft.get("recovered", keys[index]);
       if (!entry) continue;
+      new Zones(this.draft, this.schema).begin(entry.zone);
+      // The server's own records can't be written.
+      if (entry.table === "conflicts") continue;
       const operation = {
         op: entry.deleted ? "delete" : "create", table: this.schema.table(entry.table), id: entry.id, rev: entry.rev, at: stampOf(now),
         columns: Object.entries(entry.columns ?? {}),
         zone: entry.table === "members" ? entry.zone : undefined,
       };
       new Quarantine(this.draft, this.schema).add(`[${sealedOperation(operation)}]`, 0, problem, now);
-      new Zones(this.draft, this.schema).begin(entry.zone);
+      quarantined += 1;
     }
     for (const key of keys) this.draft.delete("recovered", key);
-    return refused.length;
+    return quarantined;
   }
 }

@@ -53,6 +53,11 @@ function formOf(table, name, { type, required, to = "" }) {
   return `${table} ${name} ${type} ${to} ${required}`;
 }
 
+/** The greatest of some roles. */
+export function greatestRole(roles) {
+  return ["owner", "editor", "viewer"].find((role) => roles.includes(role)) ?? "viewer";
+}
+
 class Table {
   constructor(name, form) {
     this.name = name;
@@ -62,9 +67,9 @@ class Table {
     this.publicZone = rule?.public;
     this.columns = new Map(Object.entries(form.columns ?? {}).map(([column, form]) => [column, readColumn(column, form)]));
     this.unique = form.unique ?? [];
-    const roles = Object.values({ create: "editor", update: "editor", ...form.roles }).filter((role) => role !== "viewer");
+    const { create = "editor", update = "editor" } = form.roles ?? {};
     /** The role with which a user may write all of a record. */
-    this.recoveryRole = name === "members" || roles.includes("owner") ? "owner" : "editor";
+    this.recoveryRole = name === "members" ? "owner" : greatestRole([create, update]);
     this.was = form.was ?? [];
     /** Former names of columns, by which a server of an older schema may send them. */
     this.former = new Map([...this.columns.values()].flatMap((column) => column.was.map((was) => [was, column])));

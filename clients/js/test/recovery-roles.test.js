@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { expectAgreement } from "./devices.js";
 import { listsForm, restorable, share } from "./restores.js";
 
 /** Ada's list, of which bob is a member. @param large how many large items it has: 300 make two parts. */
@@ -35,3 +34,39 @@ for (const large of [0, 300]) {
     assert.equal((await fresh("ada")).store.get("items", item)?.title, "Bob's");
   });
 }
+
+for (const [roles, role] of [[{ delete: "owner" }, "editor"], [{ create: "viewer", update: "viewer" }, "viewer"]]) {
+  test(`records are recovered by the role ${role} where the roles are ${JSON.stringify(roles)} (I2)`, async (t) => {
+    const { bob, list, backUp, restore, fresh } = await open(t, { roles, role });
+    backUp();
+    const item = await bob.write((db) => db.insert("items", { list, title: "Bob's" }));
+    await bob.sync();
+    await bob.sync();
+    await restore();
+    await bob.sync();
+    assert.equal((await fresh("ada")).store.get("items", item)?.title, "Bob's");
+    assert.equal(bob.store.get("items", item)?.title, "Bob's");
+  });
+}
+
+test("the log of conflicts is recovered with the records that it is about, and with what was chosen (I3)", async (t) => {
+  const { ada, bob, list, backUp, restore, fresh } = await open(t, { role: "editor" });
+  const conflictsOf = ({ store }) => store.all("conflicts").map(({ record_id: id, loser_value: loser, resolution }) => [id, loser, resolution]);
+  const settle = async () => { for (const device of [ada, bob, ada, bob]) await device.sync(); };
+  backUp();
+  const item = await ada.write((db) => db.insert("items", { list, title: "Tent" }));
+  await settle();
+  await ada.write((db) => db.update("items", item, { title: "Ada's" }));
+  await bob.write((db) => db.update("items", item, { title: "Bob's" }));
+  await settle();
+  const [{ id }] = ada.store.all("conflicts");
+  await ada.write((db) => db.resolve(id, "winner"));
+  await settle();
+  const before = conflictsOf(bob);
+  assert.deepEqual(before, [[item, "Ada's", "winner"]]);
+  await restore();
+  await bob.sync();
+  await ada.sync();
+  for (const device of [bob, ada, await fresh("ada")]) assert.deepEqual(conflictsOf(device), before);
+  assert.deepEqual(bob.store.quarantined(), []);
+});
