@@ -14,6 +14,9 @@ static const unsigned char src_answer_js[] = {
 static const unsigned char src_applying_js[] = {
 #embed "../src/applying.js"
 };
+static const unsigned char src_awaiting_js[] = {
+#embed "../src/awaiting.js"
+};
 static const unsigned char src_browser_js[] = {
 #embed "../src/browser.js"
 };
@@ -136,6 +139,7 @@ static const struct web_client_file files[] = {
   {"index.js", index_js, sizeof index_js},
   {"src/answer.js", src_answer_js, sizeof src_answer_js},
   {"src/applying.js", src_applying_js, sizeof src_applying_js},
+  {"src/awaiting.js", src_awaiting_js, sizeof src_awaiting_js},
   {"src/browser.js", src_browser_js, sizeof src_browser_js},
   {"src/bytes.js", src_bytes_js, sizeof src_bytes_js},
   {"src/engine.js", src_engine_js, sizeof src_engine_js},

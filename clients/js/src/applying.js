@@ -1,6 +1,7 @@
 // Applying the answer of the server, in one transaction. docs/PROTOCOL.md, section 6.3.
 
 import { columnsOf, tableOf } from "./answer.js";
+import { Awaiting } from "./awaiting.js";
 import { Histories } from "./history.js";
 import { isLacking, Quarantine } from "./quarantine.js";
 import { Recovery } from "./recovery.js";
@@ -39,6 +40,7 @@ class Applying {
     this.quarantine = new Quarantine(draft, schema);
     this.recovery = new Recovery(draft, schema);
     this.unapplied = new Unapplied(draft, schema);
+    this.awaiting = new Awaiting(draft, schema);
     this.applied = { hasMore: false, quarantined: 0, changes: 0, remaining: 0, wait: null, hasSettled: false, hasAdvanced: false, hasNews: false };
     /** Tombstones, which are applied when all records have come: a record may have moved to another zone of this answer. */
     this.deleted = [];
@@ -65,7 +67,7 @@ class Applying {
       if (keys.length > 0) this.applied.hasSettled = this.applied.hasNews = true;
     }
     zones.noteSent(request.acks);
-    if (!answer.resend) draft.device = { ...draft.device, awaiting: answer.awaiting_recovery.map(({ zone }) => zone) };
+    const abandoned = answer.resend ? [] : this.awaiting.note(answer);
     const lost = this.unapplied.keepLost(answer, this.now);
     this.applied.quarantined += lost;
     for (const part of answer.zones) this.applyPart(part, lost > 0);
@@ -75,12 +77,16 @@ class Applying {
     this.removeDeleted();
     this.noteDeletions();
     this.histories.settleZones();
-    for (const zone of answer.lost) if (!zones.verify(zone)) this.lose(zone);
+    for (const zone of new Set([...answer.lost, ...abandoned])) {
+      if (zones.verify(zone)) continue;
+      if (abandoned.includes(zone)) this.applied.quarantined += this.awaiting.keep(zone, this.now);
+      this.lose(zone);
+    }
     awaitMissing(draft, zones, created);
     this.keepProofs();
     this.histories.settle();
     // What is below an edit that has lost its place is with it again.
-    if (answer.lost.length > 0) this.histories.settleZones();
+    if (answer.lost.length > 0 || abandoned.length > 0) this.histories.settleZones();
     this.advance();
     if (!answer.resend) {
       zones.noteResets(new Set(answer.zones.filter((part) => part.reset).map((part) => part.zone)));
@@ -293,18 +299,11 @@ class Applying {
 
   copiesByZone() {
     const copies = new Map();
-    const add = (table, record) => {
-      for (const zone of record ? new Set([record.zone, record.movedFrom]) : []) {
-        if (!copies.has(zone)) copies.set(zone, []);
-        copies.get(zone).push([table, record.id]);
+    for (const [table, { id, zone, movedFrom }] of this.histories.copies()) {
+      for (const name of new Set([zone, movedFrom])) {
+        if (!copies.has(name)) copies.set(name, []);
+        copies.get(name).push([table, id]);
       }
-    };
-    for (const table of this.schema.tables.values()) {
-      for (const { id } of this.draft.records(table.name)) add(table, this.draft.serverRecord(table.name, id));
-    }
-    // Records that are deleted here, and the server's are not shown.
-    for (const { table, id, server } of this.histories.dirty()) {
-      if (!this.draft.record(table, id)) add(this.schema.table(table), server);
     }
     return copies;
   }

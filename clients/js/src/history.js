@@ -82,6 +82,17 @@ export class Histories {
     for (const [, dirty] of this.draft.entries("dirty")) if (this.schema.tables.has(dirty.table)) yield dirty;
   }
 
+  /** The copies of the server's records, also of those that are deleted here: `[table, copy]`. */
+  * copies() {
+    for (const table of this.schema.tables.values()) {
+      for (const { id } of this.draft.records(table.name)) {
+        const copy = this.draft.serverRecord(table.name, id);
+        if (copy) yield [table, copy];
+      }
+    }
+    for (const { table, id, server } of this.dirty()) if (server && !this.draft.record(table, id)) yield [this.schema.table(table), server];
+  }
+
   /** The server's record is another: it takes its place under the edits. What followed from other records' edits is looked at again. */
   rebase(table, id, server) {
     const dirty = this.draft.dirty(table, id);

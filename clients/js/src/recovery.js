@@ -78,12 +78,16 @@ export class Recovery {
     return this.draft.isEmpty("recovered");
   }
 
+  /** What is noted, in order: `[key, entry]`. */
+  sorted() {
+    return [...this.draft.entries("recovered")].sort(([left], [right]) => (left < right ? -1 : 1));
+  }
+
   /** The next records, `{key, text}`. */
   next(limit, sizeLimit) {
     const found = [];
     let size = 0;
-    const entries = [...this.draft.entries("recovered")].sort(([left], [right]) => (left < right ? -1 : 1));
-    for (const [key, { table: name, id, zone, rev, columns, deleted }] of entries) {
+    for (const [key, { table: name, id, zone, rev, columns, deleted }] of this.sorted()) {
       if (found.length >= Math.min(limit, countLimit) || size > sizeLimit) break;
       const table = this.schema.table(name);
       const values = Object.entries(columns ?? {}).map(([column, value]) => [column, toWire(table.columns.get(column), value)]);
@@ -107,17 +111,20 @@ export class Recovery {
       const entry = this.draft.get("recovered", keys[index]);
       if (!entry) continue;
       new Zones(this.draft, this.schema).begin(entry.zone);
-      // The server's own records can't be written.
-      if (entry.table === "conflicts") continue;
-      const operation = {
-        op: entry.deleted ? "delete" : "create", table: this.schema.table(entry.table), id: entry.id, rev: entry.rev, at: stampOf(now),
-        columns: Object.entries(entry.columns ?? {}),
-        zone: entry.table === "members" ? entry.zone : undefined,
-      };
-      new Quarantine(this.draft, this.schema).add(`[${sealedOperation(operation)}]`, 0, problem, now);
+      const operation = this.operation(entry, now);
+      if (operation === null) continue;
+      new Quarantine(this.draft, this.schema).add(`[${operation}]`, 0, problem, now);
       quarantined += 1;
     }
     for (const key of keys) this.draft.delete("recovered", key);
     return quarantined;
+  }
+  /** The sealed operation that writes a noted record; null for one of the server's own. */
+  operation({ table, id, zone, rev, columns, deleted }, now) {
+    if (table === "conflicts") return null;
+    return sealedOperation({
+      op: deleted ? "delete" : "create", table: this.schema.table(table), id, rev, at: stampOf(now), columns: Object.entries(columns ?? {}),
+      zone: table === "members" ? zone : undefined,
+    });
   }
 }

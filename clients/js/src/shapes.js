@@ -66,7 +66,8 @@ const wrongInAnswer = membersOf({
   refused: list(object({ first: isCount, last: isCount, operation: isCount, problem })),
   resend: isFlag, zones: list(part), lost: list(isName),
 }, {
-  proof: isProof, proofs: (value) => mapOf(isProof)(value) && [...value.keys()].every(isName), prove: list(isName), awaiting_recovery: list(object({ zone: isName })),
+  proof: isProof, proofs: (value) => mapOf(isProof)(value) && [...value.keys()].every(isName), prove: list(isName),
+  awaiting_recovery: list(object({ zone: isName }, { unknown: isFlag, until: isCount })),
   recovered: object({ count: isCount }, { refused: list(object({ index: isCount, problem })) }),
   schema: isShort, renamed: object({}, { tables: mapOf(list(isText)), columns: mapOf(mapOf(list(isText))) }),
 });

@@ -23,7 +23,7 @@ export const newDevice = {
   user: null, userName: null, device: null, session: 0, token: null, cookie: null,
   clock: "0000000000000000", lastServerClock: "0000000000000000",
   nextKey: 1, nextNumber: 1, chain: "0000000000000000", confirmed: 0, confirmedChain: "0000000000000000",
-  resend: false, proof: "", prove: [], awaiting: [], replica: null, nextQuarantine: 1, nextPage: 1, nextUndo: 1, serverSchema: null,
+  resend: false, proof: "", prove: [], replica: null, nextQuarantine: 1, nextPage: 1, nextUndo: 1, serverSchema: null,
 };
 
 /** A number as a key whose order is the number's. */

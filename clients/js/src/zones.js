@@ -1,6 +1,6 @@
 // How far a device has each zone. docs/PROTOCOL.md, section 6.3; docs/RETENTION.md, section 4.
 //
-// A zone is `{role, token, ack, sent, resync, proof, reset}`:
+// A zone is `{role, token, ack, sent, resync, proof, reset, awaits}`:
 //
 // | member | meaning |
 // | --- | --- |
@@ -9,7 +9,7 @@
 // | sent | whether the server has stored `ack` |
 // | resync | null, or why the zone comes from its beginning, see below |
 // | reset | `{at, count, until}`: when the server last had the zone resynced, how often in a row, and until when the zone waits |
-
+// | awaits | until when the zone awaits recovery, in milliseconds since 1970; null when it does not |
 //
 // | resync | the records here |
 // | --- | --- |
@@ -27,7 +27,7 @@ const minute = 60_000;
 const restores = 4;
 
 /** A zone of which nothing is here. */
-export const newZone = { role: "", token: "", ack: "", sent: false, resync: null, proof: "", reset: null };
+export const newZone = { role: "", token: "", ack: "", sent: false, resync: null, proof: "", reset: null, awaits: null };
 const leftZone = { ...newZone, ack: null };
 
 /** Whether the records here can't be relied on. Such a resync ends only with a whole copy. */
@@ -125,7 +125,7 @@ export class Zones {
   // Restores of the server.
 
   isAwaiting(zone) {
-    return this.draft.device.awaiting.includes(zone);
+    return (this.get(zone)?.awaits ?? null) !== null;
   }
 
   /** Whether a restored server may lack records of some zone, and is about to say what it has. One that waits must not hold up the others. */
