@@ -25,15 +25,17 @@ export class Recovery {
   /** Notes the server's copy of a record, when the user's role may write it. @param role in its zone. @returns whether it did. */
   note(table, record, role) {
     if ((ranks[role] ?? 0) < ranks[table.recoveryRole]) return false;
-    const { device } = this.draft;
     // Parents come first, and conflicts behind the records that they are about.
     const depth = table.name === "conflicts" ? 400 : this.schema.depth(table.name);
     // Deletions come behind all records, children first.
-    const place = record.deleted ? 900 - depth : depth;
-    const key = `${String(place).padStart(3, "0")} ${numberKey(device.nextPage)}`;
-    this.draft.put("recovered", key, { table: table.name, ...record });
-    this.draft.device = { ...device, nextPage: device.nextPage + 1 };
+    this.put(record.deleted ? 900 - depth : depth, { table: table.name, ...record });
     return true;
+  }
+
+  put(place, entry) {
+    const { device } = this.draft;
+    this.draft.put("recovered", `${String(place).padStart(3, "0")} ${numberKey(device.nextPage)}`, entry);
+    this.draft.device = { ...device, nextPage: device.nextPage + 1 };
   }
 
   /**
@@ -102,7 +104,7 @@ export class Recovery {
    * The server has processed records of a request.
    *
    * @param keys of the records that it had, in order.
-   * @param refused `{index, problem}`; these go to quarantine, and their zones come again.
+   * @param refused `{index, problem}`; these go to quarantine, and their zones come again, if they are not to be sent once more.
    * @returns how many went to quarantine.
    */
   settle(keys, refused, now) {
@@ -110,6 +112,11 @@ export class Recovery {
     for (const { index, problem } of refused) {
       const entry = this.draft.get("recovered", keys[index]);
       if (!entry) continue;
+      // What it lacks, or what has its unique value, may be in a later request: it is sent once more, with the others of the kind behind all records.
+      if (!entry.isAgain && ["reference-missing", "unique-taken"].includes(problem.code)) {
+        this.put(450, { ...entry, isAgain: true });
+        continue;
+      }
       new Zones(this.draft, this.schema).begin(entry.zone);
       const operation = this.operation(entry, now);
       if (operation === null) continue;
