@@ -2,7 +2,7 @@
 
 import { showSharing } from "./dialogs.js";
 import { Items } from "./items.js";
-import { ask, element, make, say, store, take, write } from "./page.js";
+import { ask, element, isTyped, make, say, store, take, write } from "./page.js";
 
 let shown = null;
 
@@ -30,8 +30,10 @@ function update() {
   const lists = db.all("lists", { order: ["title"] });
   const id = chosen();
   const list = lists.find((list) => list.id === id);
-  document.body.classList.toggle("showing", Boolean(list));
-  element("back").hidden = !list;
+  // What was typed into a list that somebody has deleted can still be copied.
+  const isKept = !list && shown?.id === id && shown.user === store.account.user && shown.isTyped;
+  document.body.classList.toggle("showing", Boolean(list) || isKept);
+  element("back").hidden = !list && !isKept;
   element("lists").replaceChildren(...lists.map((list) => {
     const open = db.all("items", { where: { list_id: list.id, done: false } }).length;
     const members = db.all("members", { where: { zone: list.id } }).length;
@@ -41,6 +43,7 @@ function update() {
       members > 1 ? make("span", { className: "shared", title: `Shared by ${members}`, textContent: "⚭" }) : null,
       make("span", { className: "count", textContent: open || "" })));
   }));
+  if (isKept) return shown.items.update([]);
   if (!list) {
     shown = null;
     element("main").replaceChildren(make("p", {
@@ -55,6 +58,7 @@ function update() {
 class List {
   constructor(id) {
     this.id = id;
+    this.user = store.account.user;
     this.items = new Items(id);
     this.title = make("h2");
     this.empty = make("p", { className: "empty", textContent: "Nothing here yet." });
@@ -67,6 +71,10 @@ class List {
         make("button", { type: "button", textContent: "Rename", onclick: () => this.rename() }),
         make("button", { type: "button", textContent: "Delete", className: "danger", onclick: () => this.delete() })),
       this.items.element, this.empty, add);
+  }
+
+  get isTyped() {
+    return [...element("main").querySelectorAll("textarea, input:not([type=checkbox])")].some(isTyped);
   }
 
   update(list, items) {

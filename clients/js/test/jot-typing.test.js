@@ -111,6 +111,20 @@ test("what is typed into an item that another device deletes stays, and can be c
   assert.deepEqual(await tab.run(titles), ["Bread"]);
 });
 
+test("what is typed into an item of a list that another device deletes stays, and can be copied (I3)", async (t) => {
+  const { tab, phone, write } = await startTwo(t, "Milk", "Bread");
+  await focus(tab, 0, ".title");
+  await type(tab, ", half an hour of typing");
+  await write((db) => db.delete("lists", phone.store.all("lists")[0].id));
+  await leave(tab);
+  await tab.until(isSaid, "Somebody has deleted this item");
+  assert.deepEqual(await tab.run(titles), ["Milk, half an hour of typing"]);
+  // It goes when the list is left.
+  await tab.run(() => { location.hash = ""; });
+  await tab.until(() => !document.querySelector(".items"));
+  assert.match(await tab.run(() => document.querySelector("#main").textContent), /Make your first list/);
+});
+
 test("a title that another device has changed meanwhile is asked for (I3)", async (t) => {
   const { tab, phone, write } = await startTwo(t, "Milk");
   const id = phone.item("Milk").id;
