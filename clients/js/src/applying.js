@@ -237,7 +237,8 @@ class Applying {
 
   /** Whether the copy here stays, as it is in another zone. */
   isKept(table, here, change, session) {
-    if (here.zone === session.zone || this.unseen.has(`${table.name}/${here.id}`)) return false;
+    // One that this device has made is where the server says.
+    if (here.zone === session.zone || here.rev === 0 || this.unseen.has(`${table.name}/${here.id}`)) return false;
     // What the server has lost of that zone shows when its copy comes.
     if (this.isAhead(here.zone)) return true;
     // A page that waited is older than what another zone has brought since.

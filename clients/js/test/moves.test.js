@@ -212,3 +212,24 @@ for (const isBelow of [false, true]) {
     await expectAgreement(bob, await again());
   });
 }
+
+test("a record that is created below an edit which is refused, as the zone is lost, is as the server has it (I7)", async (t) => {
+  const { ada, bob, again } = await open(t);
+  const theirs = await list(ada, "Ada's");
+  const [membership] = await share(ada, bob, theirs);
+  const [own, item] = await bob.write((db) => {
+    const own = db.insert("lists", { title: "Own" });
+    return [own, db.insert("items", { list: own, title: "Tent" })];
+  });
+  await bob.sync();
+  await bob.sync();
+  await bob.write((db) => db.update("items", item, { list: theirs }));
+  const part = await bob.write((db) => db.insert("parts", { item, title: "Peg" }));
+  await ada.write((db) => db.delete("members", membership));
+  await ada.sync();
+  // One answer refuses the edit, confirms the record and brings it, and says that the zone is lost.
+  await bob.sync();
+  const { rev, zone } = bob.store.get("parts", part);
+  assert.deepEqual([rev, zone], [1, own]);
+  await expectAgreement(bob, await again());
+});
