@@ -26,6 +26,9 @@ export class ServerError extends Error {
   }
 }
 
+/** No whole answer came to a request. */
+class Unreachable extends Error {}
+
 /** The server can't be reached, or nobody is signed in. */
 export class SyncError extends Error {
   name = "SyncError";
@@ -283,16 +286,17 @@ export class SyncEngine {
     }
     // Nobody is signed in any more.
     if (failure.kind === "expired") this.stream?.run({ type: "stop" });
-    const error = failure.kind === "later"
-      ? new SyncError("offline", failure.reason) : new SyncError("signed-out", "Nobody is signed in. Sign in to sync; nothing on this device is lost.");
-    this.publish(failure.kind === "later" ? { state: "offline", reason: failure.reason } : { state: "signedOut" });
+    const error = failure.kind === "expired"
+      ? new SyncError("signed-out", "Nobody is signed in. Sign in to sync; nothing on this device is lost.") : new SyncError("offline", failure.reason);
+    this.publish(failure.kind === "expired" ? { state: "signedOut" } : { state: "offline", reason: failure.reason });
     for (const { reject } of waiters) reject(error);
   }
 
   /** Runs the event that comes of a request, unless the engine was stopped meanwhile: another machine knows nothing of it. */
   async runAfter(request) {
     const { machine } = this;
-    const event = await request.catch((error) => ({ type: "failed", failure: { kind: "later", reason: error.message } }));
+    const event = await request.catch((error) => (
+      { type: "failed", failure: { kind: error instanceof Unreachable ? "unreachable" : "later", reason: error.message } }));
     if (this.machine === machine) this.run(event);
   }
 
@@ -314,14 +318,19 @@ export class SyncEngine {
   /** Sends a request of a sync, and notes whether it was too large for a slow way. */
   async send(request) {
     const size = utf8Length(request.body);
-    const sent = this.transport.request({ method: "POST", path: "v1/sync", body: request.body, session: request });
-    const answer = await sent.catch((error) => {
+    const answer = await this.post("v1/sync", request.body, request).catch((error) => {
       this.requestSize.lose(size);
       throw error;
     });
     if (answer.status === 408) this.requestSize.lose(size);
     else this.requestSize.arrive(size);
     return answer;
+  }
+
+  post(path, body, session) {
+    return this.transport.request({ method: "POST", path, body, session }).catch((error) => {
+      throw new Unreachable(error.message, { cause: error });
+    });
   }
 
   async apply(body, request) {
@@ -372,7 +381,7 @@ export class SyncEngine {
   async identify() {
     await this.store.catchUp();
     const before = this.device;
-    const answer = await this.transport.request({ method: "POST", path: "v1/devices", body: write({ name: "copy" }), session: before });
+    const answer = await this.post("v1/devices", write({ name: "copy" }), before);
     if (endsSession(answer)) return { type: "failed", failure: { kind: "expired" } };
     if (answer.status !== 201) {
       const reason = `The server gave no new identity (${answer.status}).`;

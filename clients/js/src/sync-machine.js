@@ -3,7 +3,7 @@
 const debounce = 250;
 const period = 60_000;
 const attendedPeriod = { least: 600_000, most: 900_000 };
-const backOff = { first: 1000, longest: 300_000 };
+const backOff = { first: 1000, longest: 300_000, longestOffline: 60_000 };
 const longestRetryAfter = 3_600_000;
 const usualLimit = 500;
 /** How many answers in a row may want more and bring nothing of substance. */
@@ -11,6 +11,11 @@ const barrenLimit = 20;
 /** How many pushes in a row may announce nothing before the next one waits, and how long one waits at the most. */
 const emptyPushLimit = 10;
 const longestPushWait = 60_000;
+
+/** The milliseconds after which the server wants to be asked again. @param retryAfter in seconds; 0 or nothing when it did not say. */
+function askedWait(retryAfter = 0) {
+  return Math.min(Math.max(0, retryAfter * 1000), longestRetryAfter);
+}
 
 /** Finds the change set for which the server can't take a request at all. */
 class FaultSearch {
@@ -77,7 +82,7 @@ class FaultSearch {
  * | signedIn, signedOut, launched, edited, syncNow, reachable, timer, identified, pushed, unattended | |
  * | attended | hasMissed |
  * | answered | hasMore, wait, items; isSubstantial, whether it settled something, went on with a zone or was large; hasNews, whether it brought anything at all |
- * | failed | failure: `{kind: "later", reason, retryAfter}`, `{kind: "expired"}`, `{kind: "diverged"}`, `{kind: "unacceptable", items, isTooLarge, reason}` |
+ * | failed | failure: `{kind: "later", reason, retryAfter}`, `{kind: "unreachable", reason}` when no whole answer came, `{kind: "expired"}`, `{kind: "diverged"}`, `{kind: "unacceptable", items, isTooLarge, reason}` |
  *
  * Actions: `send` (limit), `quarantineOldest`, `identify`, `schedule` (after), `stopTimer`, `finish` (failure or null).
  */
@@ -91,6 +96,8 @@ export class SyncMachine {
     /** What the timer waits for: `"edit"`, `"push"`, or null where nothing asked for it. */
     this.timerOf = null;
     this.failures = 0;
+    /** Whether the server itself has said when to come back: that the network is there says nothing about that. */
+    this.isPutOff = false;
     /** The answers in a row, without coming to rest, that wanted more and were not substantial. */
     this.barren = 0;
     /** The pushes in a row whose sync brought nothing at all. */
@@ -128,6 +135,10 @@ export class SyncMachine {
       return [this.schedule(debounce)];
     }
     if (type === "pushed") return state === "idle" ? this.push() : [];
+    if (type === "reachable" && state === "waiting") {
+      if (this.isPutOff) return [];
+      this.failures = 0;
+    }
     return ["launched", "syncNow", "reachable", "timer"].includes(type) ? this.begin() : [];
   }
 
@@ -229,9 +240,11 @@ export class SyncMachine {
         return this.search.refused(failure) ?? this.fail({ kind: "later", reason: failure.reason });
       default: {
         this.state = "waiting";
-        const bound = Math.min(backOff.longest, backOff.first * 2 ** Math.min(this.failures, 16));
+        const longest = failure.kind === "unreachable" ? backOff.longestOffline : backOff.longest;
+        const bound = Math.min(longest, backOff.first * 2 ** Math.min(this.failures, 16));
         this.failures += 1;
-        const asked = Math.min(Math.max(0, (failure.retryAfter ?? 0) * 1000), longestRetryAfter);
+        const asked = askedWait(failure.retryAfter);
+        this.isPutOff = asked > 0;
         return [this.schedule(Math.max(this.random() * bound, asked)), { type: "finish", failure }];
       }
     }
@@ -252,6 +265,8 @@ export class EventStreamMachine {
     this.retryMilliseconds = null;
     this.silence = openLimit;
     this.failures = 0;
+    /** Whether the server itself has said when to come back. */
+    this.isPutOff = false;
   }
 
   handle(event) {
@@ -260,7 +275,7 @@ export class EventStreamMachine {
     if (type === "stop" && state !== "closed") return this.stop();
     if (state === "closed") return type === "start" ? this.begin() : [];
     if (type === "start") return [{ type: "close" }, ...this.begin()];
-    if (state === "waiting") return type === "reachable" || type === "timer" ? this.begin() : [];
+    if (state === "waiting") return (type === "reachable" && !this.isPutOff) || type === "timer" ? this.begin() : [];
     switch (type) {
       case "hello": return this.hello(event);
       case "moved": return state === "open" ? [this.schedule(this.silence), this.tell({ type: "pushed" })] : [];
@@ -268,11 +283,11 @@ export class EventStreamMachine {
         if (state !== "open") return [];
         this.failures = 0;
         return [this.schedule(this.silence)];
-      case "timer": return [{ type: "close" }, ...this.lose(0)];
+      case "timer": return [{ type: "close" }, ...this.lose()];
       case "replaced":
         this.failures = 16;
         return [{ type: "close" }, ...this.lose(retry.longest / 2000)];
-      case "ended": return this.lose(event.retryAfter ?? 0);
+      case "ended": return this.lose(event.retryAfter);
       default: return [];
     }
   }
@@ -303,8 +318,9 @@ export class EventStreamMachine {
     const first = Math.min(Math.max(this.retryMilliseconds ?? retry.usual, 1000), retry.longest);
     const bound = Math.min(retry.longest, first * 2 ** Math.min(this.failures, 16));
     this.failures += 1;
-    const wait = Math.max(this.random() * bound, Math.max(0, retryAfter) * 1000);
-    return [this.schedule(wait), ...(wasOpen ? [this.tell({ type: "unattended" })] : [])];
+    const asked = askedWait(retryAfter);
+    this.isPutOff = asked > 0;
+    return [this.schedule(Math.max(this.random() * bound, asked)), ...(wasOpen ? [this.tell({ type: "unattended" })] : [])];
   }
 
   schedule(after) {

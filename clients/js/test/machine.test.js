@@ -46,7 +46,38 @@ test("a failure is tried again later and later, and drops nothing (I3)", () => {
   // No answer keeps a device away for longer than an hour.
   run(machine, "timer");
   assert.deepEqual(run(machine, { type: "failed", failure: { ...later, retryAfter: 90_000 } })[0], schedule(3_600_000));
+});
+
+test("without an answer a device waits for a minute at most, and starts its back-off again when the network is there", () => {
+  const machine = new SyncMachine(true, half);
+  const fail = () => run(machine, { type: "failed", failure: { kind: "unreachable", reason: "offline" } })[0];
+  run(machine, "launched");
+  for (let count = 0; count < 12; count++) {
+    fail();
+    run(machine, "timer");
+  }
+  assert.deepEqual(fail(), schedule(30_000));
   assert.deepEqual(run(machine, "reachable"), [stopTimer, send]);
+  assert.deepEqual(fail(), schedule(500));
+});
+
+test("a server that said when to come back is not asked before, whatever the network does", () => {
+  const machine = new SyncMachine(true, half);
+  run(machine, "launched", { type: "failed", failure: { ...later, retryAfter: 900 } });
+  assert.deepEqual(run(machine, "reachable"), []);
+  assert.deepEqual(run(machine, "edited"), []);
+  // But for a person who asks for it.
+  assert.deepEqual(run(machine, "syncNow"), [stopTimer, send]);
+  run(machine, { type: "failed", failure: { ...later, retryAfter: 0 } });
+  assert.deepEqual(run(machine, "reachable"), [stopTimer, send]);
+
+  const stream = new EventStreamMachine(half);
+  run(stream, "start", { type: "ended", retryAfter: 900 });
+  assert.deepEqual(run(stream, "reachable"), []);
+  assert.deepEqual(run(stream, "timer"), [{ type: "open" }, schedule(30_000)]);
+  assert.deepEqual(run(stream, { type: "ended", retryAfter: 90_000 }), [schedule(3_600_000)]);
+  run(stream, "timer", { type: "ended" });
+  assert.deepEqual(run(stream, "reachable"), [{ type: "open" }, schedule(30_000)]);
 });
 
 test("after twenty answers that want more and bring nothing, each further one is a failure, until one brings something (I3)", () => {
