@@ -130,15 +130,22 @@ export class Tabs {
       case "sync":
         if (this.isLeader) this.answer(message.request);
         break;
-      case "synced": {
-        const waiter = this.waiting.get(message.request);
-        this.waiting.delete(message.request);
-        if (message.error) waiter?.reject(new SyncError(message.error.code, message.error.message));
-        else waiter?.resolve();
+      case "synced":
+        this.endWaiting(message);
         break;
-      }
       default: break;
     }
+  }
+
+  /** The tab that leads has synced: who waits for it is to see what that has brought. */
+  async endWaiting({ request, error }) {
+    const waiter = this.waiting.get(request);
+    this.waiting.delete(request);
+    if (!waiter) return;
+    // A tab that can't read shows what it had.
+    await this.store.catchUp().catch(() => {});
+    if (error) waiter.reject(new SyncError(error.code, error.message));
+    else waiter.resolve();
   }
 
   async answer(request) {

@@ -152,6 +152,41 @@ test("a sync that a tab waits for is taken over by the tab that leads next", asy
   assert.deepEqual([second.tabs.isLeader, third.store.waitingOperations], [true, 0]);
 });
 
+test("a tab that waited for the sync of another one has what that has brought (I7)", async (t) => {
+  const server = await Server.start(t);
+  const [storage, locks, name] = [new MemoryStorage(), new Locks(), t.name];
+  const first = await openTab(t, { server, storage, name }, locks);
+  await first.engine.signUp("ada", password);
+  const list = await first.makeList("Groceries");
+  await first.tabs.sync();
+  // Once the other tab has synced, this one reads slowly.
+  const waiting = [];
+  let isSlow = false;
+  const slow = {
+    __proto__: storage,
+    load: () => storage.load(),
+    commit: (...words) => storage.commit(...words),
+    changesSince: async (version) => {
+      if (isSlow) await new Promise((resolve) => { waiting.push(resolve); });
+      return storage.changesSince(version);
+    },
+  };
+  const second = await openTab(t, { server, storage: slow, name }, locks);
+  await until(() => second.tabs.timer === null);
+  await second.store.catchUp();
+  const laptop = await Device.signIn("ada", { server });
+  await laptop.sync();
+  await laptop.write((db) => db.update("lists", list, { title: "Food" }));
+  await laptop.sync();
+  isSlow = true;
+  const end = second.tabs.sync().then(() => second.store.get("lists", list).title);
+  await until(() => second.tabs.waiting.size === 0);
+  isSlow = false;
+  // What was told to resolve has its turn before what was read.
+  setImmediate(() => { for (const go of waiting) go(); });
+  assert.equal(await end, "Food");
+});
+
 test("an app of an earlier version does not open the storage of a later one", async (t) => {
   const { versions: [earlier, later] } = schemas(t);
   const server = await Server.start(t);
