@@ -112,8 +112,13 @@ function bind(field, id, column, { read = (text) => text, show = (value) => valu
     if (!item) return say("Somebody has deleted this item. What you typed is not kept: copy it before you leave the list.");
     const text = field.value;
     const value = read(text, seen);
-    if (asks && item[column] !== seen && item[column] !== value) return choose(item[column], () => display(item[column]), () => keep(text, value));
-    await keep(text, value);
+    const theirs = item[column];
+    if (!asks || theirs === seen || theirs === value) return keep(text, value);
+    choose(theirs, () => display(theirs), () => {
+      // The person knows of it by now.
+      seen = theirs;
+      keep(text, value);
+    });
   };
   const keep = async (text, value) => {
     const base = seen;

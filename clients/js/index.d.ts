@@ -27,7 +27,7 @@ export interface Reader {
 export interface Transaction extends Reader {
   /** Creates a record; makes an id where none is given. A new member needs `zone`. */
   insert(table: string, values: { id?: string; zone?: string; [column: string]: Value | undefined }): string;
-  /** @param base what the person saw before: texts, sets and counters that changed meanwhile are merged. */
+  /** @param base what the person saw before: what changed meanwhile is merged by the column's policy, and what is lost is logged. */
   update(table: string, id: string, values: { [column: string]: Value }, base?: { [column: string]: Value }): void;
   /** Deletes a record, and what is below it as its references say. What refers to it with `restrict` at the end refuses the transaction. */
   delete(table: string, id: string): void;

@@ -127,9 +127,11 @@ export class Sealing {
     return [{ table, id, before, step: { set, kind: "update", rev: before.rev, columns, base, zone } }];
   }
 
+  /** An edit that did not know of the value before is sent as it was made: the server merges it, and logs what is lost. */
   writeUpdate(change, names, rev, baseOf) {
-    const columns = Object.fromEntries(names.map((name) => [name, change.after.columns[name] ?? null]));
-    const base = Object.fromEntries(names.map((name) => [name, baseOf(name)]));
+    const edits = names.map((name) => [name, change.unaware[name] ?? { base: baseOf(name), value: change.after.columns[name] ?? null }]);
+    const columns = Object.fromEntries(edits.map(([name, { value }]) => [name, value]));
+    const base = Object.fromEntries(edits.map(([name, { base }]) => [name, base]));
     this.operation("update", change, { rev, columns: Object.entries(columns), base: Object.entries(base) });
     return { columns, base };
   }

@@ -20,7 +20,7 @@ export class Transaction extends Reader {
   constructor(draft, schema, environment) {
     super(draft, schema);
     this.environment = environment;
-    /** By table and id: the record before the transaction, or null, and whether it was deleted in between. */
+    /** By table and id: the record before the transaction, or null, whether it was deleted in between, and the columns that a person saw otherwise. */
     this.touched = new Map();
     this.isEnded = false;
   }
@@ -36,16 +36,30 @@ export class Transaction extends Reader {
   /**
    * Changes columns of a record.
    *
-   * @param base by column, what the person saw before: where the record has another value by now, and the column's policy combines edits, both are in.
+   * @param base by column, what the person saw before: where the record has another value by now, the edit is one that did not know of it. Both are in if
+   *   the column's policy combines edits, and what is lost is logged.
    */
   update(table, id, values, base = {}) {
     const record = this.draft.record(table, id);
     const kept = this.kept(table, values, record);
+    const unaware = {};
     for (const [name, seen] of Object.entries(this.kept(table, base, record))) {
-      const merge = record && Object.hasOwn(kept, name) ? combined(this.schema.table(table).columns.get(name).merge, seen, kept[name], record.columns[name] ?? null, true) : null;
+      if (!record || !Object.hasOwn(kept, name)) continue;
+      // The person has changed nothing.
+      if (kept[name] === seen) {
+        delete kept[name];
+        continue;
+      }
+      const now = record.columns[name] ?? null;
+      const merge = combined(this.schema.table(table).columns.get(name).merge, seen, kept[name], now, true);
+      if (seen !== now) unaware[name] = { base: seen, value: kept[name] };
       if (merge) kept[name] = merge.value;
     }
+    this.check(this.schema.table(table), Object.fromEntries(Object.entries(unaware).map(([name, { value }]) => [name, value])));
     this.updateKept(table, id, kept);
+    const touched = this.touch(table, id);
+    // A new record is sent as it is at the end.
+    if (touched.before) Object.assign(touched.unaware, unaware);
   }
 
   /** Deletes a record, and what is below it as its references say. */
@@ -191,7 +205,9 @@ export class Transaction extends Reader {
     this.check(table, columns);
     if (table.name === "members" && zone === null) throw new WriteError("value-missing", "A new member needs the zone.");
     if (zone !== null && !isPossibleIdentifier(zone)) throw new WriteError("invalid-id", "The name of a zone is a text of 1 to 64 bytes.");
-    const { before } = this.touch(name, id);
+    const touched = this.touch(name, id);
+    const { before } = touched;
+    touched.unaware = {};
     // A record that this transaction has deleted is the same one again, with other values.
     const isAgain = before && table.name !== "members";
     this.draft.putRecord(name, isAgain ? { ...before, columns } : { id, zone, rev: 0, columns });
@@ -206,7 +222,8 @@ export class Transaction extends Reader {
       throw new WriteError("read-only-table", "Only the resolution of a conflict can be written.");
     }
     this.check(table, values);
-    this.touch(name, id);
+    const { unaware } = this.touch(name, id);
+    for (const column of Object.keys(values)) delete unaware[column];
     this.draft.putRecord(name, { ...record, columns: { ...record.columns, ...values } });
   }
 
@@ -239,7 +256,7 @@ export class Transaction extends Reader {
   touch(table, id) {
     const key = `${table}/${id}`;
     if (!this.touched.has(key)) {
-      this.touched.set(key, { table, id, before: this.draft.record(table, id) ?? null, isDeleted: false });
+      this.touched.set(key, { table, id, before: this.draft.record(table, id) ?? null, isDeleted: false, unaware: {} });
     }
     return this.touched.get(key);
   }

@@ -1,9 +1,11 @@
-// Conflicts whose record is gone.
+// Conflicts whose record is gone, and those of forms.
 
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { Device, expectAgreement } from "./devices.js";
-import { Server } from "./server.js";
+import { folder, Server } from "./server.js";
 
 /** Two devices with a list of milk and tea, whose milk the laptop changes and the phone removes, each offline. */
 async function start(t, edit) {
@@ -53,3 +55,32 @@ test("a deleted item whose title nobody changed does not come back, and the colu
   await assert.rejects(laptop.write((db) => db.resolve(id, "loser")), { code: "value-missing", message: /have the title of/ });
   await laptop.write((db) => db.resolve(id, "winner"));
 });
+
+for (const isHere of [false, true]) {
+  test(`an edit of what a person saw before others changed it is merged and logged, also when their edit ${isHere ? "is here already" : "is not here yet"} (I3)`, async (t) => {
+    const schema = join(folder(t), "forms.json");
+    writeFileSync(schema, JSON.stringify({ holdfast: 1, name: "forms", tables: { forms: { zone: "root", columns: {
+      title: { type: "text" }, name: { type: "text" }, note: { type: "text", merge: "text" }, amount: { type: "integer", merge: "counter" },
+      tags: { type: "json", merge: "set" },
+    } } } }));
+    const server = await Server.start(t, { schema });
+    const phone = await Device.signUp("ada", { server, schema });
+    const laptop = await Device.signIn("ada", { server, schema });
+    const id = await phone.write((db) => db.insert("forms", { title: "Milk", name: "one", note: "one two three", amount: 1, tags: ["cold"] }));
+    await expectAgreement(phone, laptop);
+    const seen = phone.store.get("forms", id);
+    await laptop.write((db) => db.update("forms", id, { title: "Oat milk", name: "two", note: "one zwei three", amount: 3, tags: ["cold", "dairy"] }));
+    await laptop.sync();
+    if (isHere) await phone.sync();
+    const typed = { title: "Soy milk", name: "one", note: "one deux three", amount: 5, tags: ["blue"] };
+    const { title, name, note, amount, tags } = seen;
+    await phone.write((db) => db.update("forms", id, typed, { title, name, note, amount, tags }));
+    const merged = { title: "Soy milk", name: "two", note: "one deux three", amount: 7, tags: ["blue", "dairy"] };
+    const shown = ({ title, name, note, amount, tags }) => ({ title, name, note, amount, tags });
+    if (isHere) assert.deepEqual(shown(phone.store.get("forms", id)), merged);
+    await expectAgreement(phone, laptop);
+    assert.deepEqual(shown(laptop.store.get("forms", id)), merged);
+    const log = laptop.store.all("conflicts", { order: ["column_name"] }).map(({ column_name: column, loser_value: loser }) => [column, loser]);
+    assert.deepEqual(log, [["note", "one zwei three"], ["title", "Oat milk"]]);
+  });
+}
