@@ -105,10 +105,14 @@ export class Transaction extends Reader {
    * Moves records to a place in a list, beside each other in the order given.
    *
    * @param place `"first"`, `"last"`, `{before: id}` or `{after: id}`.
+   * @param parent the list to which they go; the one that all of them are in unless given.
    */
   move(table, ids, place, { parent, position = "position" } = {}) {
     const column = this.schema.table(table).listColumn(position);
-    const list = parent ?? (column ? this.draft.record(table, ids[0])?.columns[column] : null) ?? null;
+    if (new Set(ids).size < ids.length) throw new WriteError("invalid-value", `A record of ${table} is named twice.`);
+    const lists = new Set(ids.map((id) => this.draft.record(table, id)?.columns[column] ?? null));
+    if (!parent && lists.size > 1) throw new WriteError("invalid-value", `The records of ${table} are in several lists: say to which they go.`);
+    const [list] = parent ? [parent] : lists;
     const positions = this.positions(table, ids.length, place, { parent: list, position, without: new Set(ids) });
     ids.forEach((id, index) => this.update(table, id, { [position]: positions[index], ...(column && parent ? { [column]: parent } : {}) }));
   }
