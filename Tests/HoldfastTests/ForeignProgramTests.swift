@@ -241,4 +241,18 @@ struct ForeignProgramTests {
       try await fixture.value("SELECT parts_id FROM parts WHERE id = '\(id("parts", 5))'")
         == .text(id("parts", 4)))
   }
+
+  @Test("what another program wrote in a public zone is sent, though the app stops to follow the zone (I3)")
+  func notFollowed() async throws {
+    let fixture = try Fixture()
+    try await fixture.signIn()
+    try await fixture.store.follow("dictionary")
+    let other = try SQLiteConnection(path: fixture.path, access: .readWrite)
+    try other.run("INSERT INTO words (text) VALUES ('mine')")
+    other.close()
+    try await fixture.store.follow("dictionary", false)
+    #expect(try await fixture.value("SELECT count(*) FROM words") == 0)
+    let operations = try await fixture.outbox().first?.elements
+    #expect(operations?.map { $0["columns"]?["text"] } == ["mine"])
+  }
 }

@@ -14,6 +14,7 @@ struct Mending {
   private var rebase: Rebase { Rebase(database: database) }
   private var quarantine: Quarantine { Quarantine(database: database) }
   private var outbox: Outbox { Outbox(database: database) }
+  private var sealing: Sealing { Sealing(database: database) }
 
   /// Brings the tables into a state from which the device goes on. Call in a transaction.
   ///
@@ -209,7 +210,11 @@ struct Mending {
       try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
     }
     // What is here of a zone that is not known any more can't be told from what the server has deleted since.
-    if !isSound { for zone in try zones.unknown() { try zones.add(zone) } }
+    if !isSound {
+      let unknown = try zones.unknown()
+      if !unknown.isEmpty { try sealing.sealForeign() }
+      for zone in unknown { try zones.add(zone) }
+    }
     return !isSound || !resynced.isEmpty
   }
 

@@ -255,7 +255,7 @@ public final class Store: Sendable {
       // Also without a user, as a file of an earlier version may be: what has a device can be signed out.
       guard let device = state.device else { return nil }
       return Account(
-        user: state.user ?? "", name: state.name ?? "", device: device, isSignedIn: state.token != nil)
+        user: state.user ?? "", name: state.name ?? "", device: device, isSignedIn: state.isSignedIn)
     }
   }
 
@@ -264,7 +264,7 @@ public final class Store: Sendable {
     guard schema.publicZones.contains(publicZone) else {
       throw StoreError(.recordMissing, "The schema has no public zone \(publicZone).")
     }
-    try await writer.perform { try Zones(database: $0).follow(publicZone, isFollowed) }
+    try await writer.perform { try Following(database: $0).follow(publicZone, isFollowed) }
   }
 }
 

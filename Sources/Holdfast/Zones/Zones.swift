@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastSQLite
 
 /// The transitions of zones that change more than their state: pages, records and files go with it.
-package struct Zones {
+struct Zones {
   let database: LocalDatabase
 
   private var connection: SQLiteConnection { database.connection }
@@ -10,8 +10,6 @@ package struct Zones {
   private var zoneStates: ZoneStates { ZoneStates(database: database) }
   private var orphans: Orphans { Orphans(database: database) }
   private var pendingDeletions: PendingDeletions { PendingDeletions(database: database) }
-
-  package init(database: LocalDatabase) { self.database = database }
 
   /// The same as `resync` for a zone of which the device may have nothing. A public one that it does not follow is given up.
   func begin(_ zone: String, isRestored: Bool = false) throws {
@@ -64,22 +62,8 @@ package struct Zones {
     for zone in zones { try zoneStates.change(zone) { $0 = .left } }
   }
 
-  /// Begins or ends to follow a public zone.
-  package func follow(_ zone: String, _ isFollowed: Bool) throws {
-    try database.transaction(.immediate) {
-      if isFollowed {
-        try take(zone)
-      } else {
-        try database.whileApplying {
-          try lose([zone])
-          try orphans.settle()
-        }
-        try removeStrayFiles()
-      }
-    }
-  }
-
-  private func take(_ zone: String) throws {
+  /// Makes a zone one of the device's.
+  func take(_ zone: String) throws {
     try zoneStates.change(zone) {
       $0 = $0 ?? ZoneState()
       $0?.follow()

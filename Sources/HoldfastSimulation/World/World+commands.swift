@@ -118,7 +118,9 @@ extension World {
   private func follow(_ device: SimulatedDevice, _ isFollowed: Bool) {
     guard let app = device.apps.first else { return }
     do {
-      try run(as: app.process) { try Zones(database: app.database).follow(Schemas.publicZone, isFollowed) }
+      try run(as: app.process) {
+        try Following(database: app.database).follow(Schemas.publicZone, isFollowed)
+      }
       guard checkLife(app, device, .other) else { return }
       device.isFollowing = isFollowed
       look(at: device)
