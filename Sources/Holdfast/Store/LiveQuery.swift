@@ -92,6 +92,8 @@ public final class LiveQuery<Value: Sendable>: LiveObject {
     super.init()
     switch reading.startNow() {
     case .success(let first): current = first
+    // It is read when the store is resumed.
+    case .failure(let error as StoreError) where error.code == .suspended: break
     case .failure(let error):
       reading.stop()
       failure = error

@@ -37,7 +37,7 @@ extension SyncEngine {
     await store.suspend()
   }
 
-  private static let suspended = StoreError(
+  static let suspended = StoreError(
     .suspended, "The engine is suspended. Call resume(), then sync again.")
 
   /// Goes on after `suspend()`: opens the file again and, while `run()` is there, syncs at once.

@@ -25,7 +25,9 @@ public actor SyncEngine {
   private var moment = SyncMoment()
   private var observers: [Int: @Sendable (SyncMoment) -> Void] = [:]
   private var lastNumber = 0
-  private(set) var isRunning = false
+  /// How many calls of `run()` go on.
+  private(set) var runs = 0
+  var isRunning: Bool { runs > 0 }
   /// The effects of steps that ended before an earlier one was heard of.
   private var early: [Int: [SyncConversation.Effect]] = [:]
   private var nextStep = 0
@@ -61,15 +63,14 @@ public actor SyncEngine {
   // MARK: For the app
 
   /// Syncs by itself until the task is cancelled: at launch, after edits, when the server says that something moved, when the network is back, on a
-  /// timer and after failures.
+  /// timer and after failures. It may run more than once, as for two windows; the engine goes on until the last one is cancelled.
   ///
   /// ```swift
   /// let engine = SyncEngine(store: store, server: server)
   /// let syncing = Task { await engine.run() }
   /// ```
   public func run() async {
-    isRunning = true
-    defer { isRunning = false }
+    runs += 1
     let (edits, edit) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     // What another program writes is announced without a table.
     let listener = store.changes.listen(tables: ["holdfast_outbox"]) { _ in edit.yield() }
@@ -81,7 +82,11 @@ public actor SyncEngine {
       await group.waitForAll()
     }
     store.changes.stop(listener)
+    runs -= 1
+    // Another one, such as of a second window, goes on.
+    if isRunning { return }
     await step { $0.rest(in: $1) }
+    if isRunning { return await handle(.launched) }
     for task in [timer, stream, streamTimer] { task?.cancel() }
   }
 
@@ -108,6 +113,7 @@ public actor SyncEngine {
     let waiter = newNumber()
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
+        if store.suspension.isOn { return continuation.resume(throwing: Self.suspended) }
         if Task.isCancelled { return continuation.resume(throwing: CancellationError()) }
         waiters[waiter] = continuation
         Task { await step { $0.handle(.syncNow, waiter: waiter, in: $1) } }

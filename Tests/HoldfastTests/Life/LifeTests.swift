@@ -306,4 +306,52 @@ struct LifeTests {
       #expect(try await reader.perform { try $0.count("SELECT count(*) FROM lists") } == 1)
     }
   }
+
+  @Test("an engine that runs for two windows goes on when one of them is closed (I7)")
+  func twoRuns() async throws {
+    let fixture = try Fixture()
+    try await fixture.signIn()
+    let environment = StoreEnvironment(
+      now: StoreEnvironment.system.now, random: StoreEnvironment.system.random,
+      sleep: { _ in
+        await Task.yield()
+        try Task.checkCancellation()
+      })
+    let store = try Store(path: fixture.path, schema: fixture.store.schema, environment: environment)
+    let isThere = Locked(false)
+    let transport = Waiting {
+      guard isThere.withLock({ $0 }) else { throw StoreError(.offline, "No network.") }
+      return Self.nothing
+    }
+    let engine = SyncEngine(store: store, transport: transport, network: nil)
+    let windows = [Task { await engine.run() }, Task { await engine.run() }]
+    await transport.asked()
+    while await engine.runs < 2 { await Task.yield() }
+    windows[0].cancel()
+    await windows[0].value
+    #expect(await engine.isRunning)
+    isThere.withLock { $0 = true }
+    // The next request comes by a timer.
+    for await state in await engine.states where state == .idle { break }
+    windows[1].cancel()
+    await windows[1].value
+    #expect(await !engine.isRunning)
+  }
+
+  @MainActor
+  @Test("a live query that is made while the store is suspended is read when it is resumed; a sync says so")
+  func suspendedQuery() async throws {
+    let fixture = try Fixture()
+    try await fixture.signIn()
+    try await fixture.store.write { try $0.insert(List(id: IDs.list, title: "Home")) }
+    let engine = SyncEngine(store: fixture.store, transport: Waiting { Self.nothing }, network: nil)
+    await engine.suspend()
+    let query = fixture.store.liveQuery(List.all)
+    #expect(query.value.isEmpty && query.error == nil)
+    let error = await #expect(throws: StoreError.self) { try await engine.sync() }
+    #expect(error?.code == .suspended)
+    try await engine.resume()
+    while query.value.isEmpty { await Task.yield() }
+    #expect(query.error == nil)
+  }
 }
