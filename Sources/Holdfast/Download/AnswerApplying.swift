@@ -130,7 +130,7 @@ struct AnswerApplying {
   /// - Returns: what the database says of the device.
   private func checkIdentity() throws -> DeviceState {
     let state = try database.state()
-    guard state.device == request.device, state.token != nil else { throw Inapplicable.outdated }
+    guard state.device == request.device, state.isSignedIn else { throw Inapplicable.outdated }
     return state
   }
 

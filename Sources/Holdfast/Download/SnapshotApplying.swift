@@ -41,7 +41,7 @@ struct SnapshotApplying {
   ) throws -> Int? {
     let count = try database.transaction(.immediate) { () -> Int? in
       let state = try database.state()
-      guard state.device == device, state.token != nil else { throw Inapplicable.outdated }
+      guard state.device == device, state.isSignedIn else { throw Inapplicable.outdated }
       guard let known = try zoneStates.state(of: zone), known.ack == "" else { return nil }
       switch known.resync {
       case .recovered, .verified, .compared: return nil

@@ -5,7 +5,8 @@ struct DeviceState: Sendable {
   var device: String?
   var user: String?
   var name: String?
-  var token: String?
+  /// Whether there is a session. Its token may be where it can't be read now: see `LocalDatabase.sessionToken`.
+  var isSignedIn: Bool
   var clock: Stamp
   var nextNumber: Int64
   var chain: Fingerprint

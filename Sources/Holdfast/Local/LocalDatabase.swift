@@ -88,7 +88,12 @@ package final class LocalDatabase {
   // MARK: The device
 
   /// The token of the session; nil when nobody is signed in.
-  package func sessionToken() throws -> String? { try state().token }
+  ///
+  /// - Throws: also what the app's storage throws, as with a locked phone. So only what talks to the server asks for it.
+  package func sessionToken() throws -> String? {
+    guard let row = try connection.row("SELECT token, device FROM holdfast_local", []) else { return nil }
+    return try token.read(row[0].text, device: row[1].text)
+  }
 
   /// What the database says of the device.
   func state() throws -> DeviceState {
@@ -105,7 +110,7 @@ package final class LocalDatabase {
         "The table holdfast_local has numbers that no operation can have. Take a copy of the file of before.")
     }
     return DeviceState(
-      device: text(0), user: text(1), name: text(2), token: try token.read(text(3), device: text(0)),
+      device: text(0), user: text(1), name: text(2), isSignedIn: token.isKept(text(3)),
       clock: Stamp(rawValue: row.integer(4)),
       nextNumber: row.integer(5), chain: Fingerprint(row.text(6)) ?? .beginning, confirmed: row.integer(7),
       confirmedChain: Fingerprint(row.text(8)) ?? .beginning, mustResend: row.integer(9) != 0,

@@ -5,6 +5,9 @@ struct SessionToken {
 
   let storage: (any TokenStorage)?
 
+  /// Whether the database says that there is one, for this store.
+  func isKept(_ stored: String?) -> Bool { stored != nil && (stored != Self.elsewhere || storage != nil) }
+
   /// The token, by what the database says.
   func read(_ stored: String?, device: String?) throws -> String? {
     guard let stored, let device else { return stored == Self.elsewhere ? nil : stored }

@@ -28,7 +28,7 @@ package struct RequestPreparation {
     }
     return try database.transaction(.deferred) { () -> PreparedRequest? in
       let state = try database.state()
-      guard let device = state.device, let token = state.token else { return nil }
+      guard let device = state.device, let token = try database.sessionToken() else { return nil }
       var request = SyncRequest()
       request.acknowledgedRefusals = state.confirmed
       request.schemaVersion = schema.version
@@ -71,7 +71,7 @@ package struct RequestPreparation {
   /// Whether the device, its token and the answers that it has dealt with are still those that a request was made with.
   func isCurrent(_ request: PreparedRequest) throws -> Bool {
     let state = try database.state()
-    return state.device == request.device && state.token == request.token
-      && state.confirmed == request.acknowledgedRefusals
+    return try state.device == request.device && state.confirmed == request.acknowledgedRefusals
+      && database.sessionToken() == request.token
   }
 }

@@ -24,7 +24,7 @@ extension SyncConversation {
   /// - Returns: whether it was sent. The sync goes on with its answer.
   func sendPushToken(before changeSetLimit: Int, _ database: LocalDatabase) throws -> Bool {
     guard !pushToken.isTried, let stored = try StoredPushToken(database: database).read(),
-      let session = try database.state().token
+      let session = try database.sessionToken()
     else { return false }
     if let last = pushToken.last, last.session == session, last.token == stored { return false }
     pushToken.isTried = true
@@ -50,7 +50,7 @@ extension SyncConversation {
   ) -> SyncMachine.Failure? {
     do {
       let answer = try answer.get()
-      if answer.endsSession, try database.state().token == question.session {
+      if answer.endsSession, try database.sessionToken() == question.session {
         refusedToken = question.session
         return .expired
       }

@@ -47,7 +47,7 @@ extension SyncConversation {
     do {
       let state = try database.state()
       guard let zone = download.zone, let files = database.snapshots, let device = state.device,
-        let token = state.token
+        let token = try database.sessionToken()
       else { return run(.downloaded(isLast: true), database) }
       var progress = files.progress(zone)
       if let found = progress, found.size >= found.total {
@@ -81,9 +81,8 @@ extension SyncConversation {
   ) -> SyncMachine.Event {
     do {
       let answer = try answer.get()
-      let state = try database.state()
       // What is said to an identity that was replaced meanwhile does not concern the one of now.
-      guard state.token == question.token, let files = database.snapshots else {
+      guard try database.sessionToken() == question.token, let files = database.snapshots else {
         Trace.took(.engineReplaced)
         return .downloaded(isLast: true)
       }

@@ -104,7 +104,7 @@ extension SyncConversation {
 
   private func open(_ database: LocalDatabase) {
     stream.number += 1
-    stream.token = (try? database.state().token) ?? ""
+    stream.token = (try? database.sessionToken()) ?? ""
     let id = stream.lastEventID.flatMap { $0.token == stream.token ? $0.id : nil } ?? ""
     stream.parser = EventStreamParser(lastEventID: id)
     effects.append(

@@ -123,10 +123,10 @@ package final class SyncConversation: @unchecked Sendable {
 
   private func prepareMachine(_ database: LocalDatabase) {
     guard machine == nil || machine?.state == .signedOut else { return }
-    let token = try? database.state().token
     if machine == nil {
-      machine = SyncMachine(isSignedIn: token != nil, random: random)
-    } else if let token, token != refusedToken {
+      let isSignedIn = (try? database.state().isSignedIn) == true
+      machine = SyncMachine(isSignedIn: isSignedIn, random: random)
+    } else if let token = try? database.sessionToken(), token != refusedToken {
       // Another process, or another engine of this one, has signed in.
       run(.signedIn, database)
     }
@@ -306,7 +306,7 @@ package final class SyncConversation: @unchecked Sendable {
 
   private func identify(_ database: LocalDatabase) {
     do {
-      let token = try database.state().token
+      let token = try database.sessionToken()
       let body = JSONValue.object([.init("name", .string("copy"))]).bytes
       let message = TransportRequest(method: "POST", path: "v1/devices", token: token, body: body)
       effects.append(.send(message, .identity(token: token)))
@@ -321,7 +321,7 @@ package final class SyncConversation: @unchecked Sendable {
     do {
       let answer = try answer.get()
       // Whoever has changed the session meanwhile has settled what this one is.
-      if try database.state().token != token { return .identified }
+      if try database.sessionToken() != token { return .identified }
       if answer.endsSession {
         refusedToken = token
         return .failed(.expired)

@@ -40,7 +40,7 @@ extension SyncEngine {
   ///   - discardingUnsent: whether edits that were not sent, and refused ones, may be removed with them.
   /// - Throws: `StoreError.unsentEdits` when there are such and they may not be discarded; the device then stays signed in.
   public func signOut(removingData: Bool = false, discardingUnsent: Bool = false) async throws {
-    let token = try await store.writer.perform { try $0.state().token }
+    let token = try await store.writer.perform { try? $0.sessionToken() }
     try await store.writer.perform {
       try SignOut(database: $0).run(removingData: removingData, discardingUnsent: discardingUnsent)
     }
@@ -85,7 +85,7 @@ extension SyncEngine {
 
   /// Asks for something that this device's user may see.
   func get(_ path: String) async throws -> [UInt8] {
-    let token = try await store.writer.perform { try $0.state().token }
+    let token = try await store.writer.perform { try $0.sessionToken() }
     return try await content(of: TransportRequest(method: "GET", path: path, token: token))
   }
 
@@ -94,7 +94,7 @@ extension SyncEngine {
   /// - Returns: the content of the answer.
   /// - Throws: `Problem` when the server refuses; `StoreError.offline`.
   func ask(_ method: String, _ path: String, _ body: JSONValue) async throws -> [UInt8] {
-    let token = try await store.writer.perform { try $0.state().token }
+    let token = try await store.writer.perform { try $0.sessionToken() }
     return try await content(
       of: TransportRequest(method: method, path: path, token: token, body: body.bytes))
   }

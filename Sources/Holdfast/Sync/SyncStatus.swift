@@ -90,7 +90,7 @@ struct SyncCounts: Sendable, Equatable {
     questions = try local.count(
       "SELECT count(*) FROM conflicts WHERE policy = 'ask' AND resolution IS NULL")
     let state = try local.state()
-    (lastAnswer, isSignedIn) = (state.lastServerClock.milliseconds, state.token != nil)
+    (lastAnswer, isSignedIn) = (state.lastServerClock.milliseconds, state.isSignedIn)
   }
 }
 

@@ -111,4 +111,37 @@ struct TokenStorageTests {
     #expect(!Self.holdsSecret(fixture))
     try await fixture.store.write { try $0.insert(List(id: IDs.list, title: "Next")) }
   }
+
+  @Test("while the storage can't be read, the app writes and undoes as ever, and is signed in (I3)")
+  func locked() async throws {
+    struct IsLocked: Error {}
+    struct LockedKeychain: TokenStorage {
+      let isLocked: @Sendable () -> Bool
+      func token(for device: String) throws -> String? {
+        if isLocked() { throw IsLocked() }
+        return TokenStorageTests.secret
+      }
+      func save(_ token: String?, for device: String) throws {}
+    }
+    let fixture = try Fixture()
+    let isLocked = Locked(false)
+    let store = try Store(
+      path: fixture.path, schema: fixture.store.schema,
+      options: StoreOptions(tokens: LockedKeychain { isLocked.withLock { $0 } }))
+    try await Self.signIn(store)
+    isLocked.withLock { $0 = true }
+    var statuses = SyncEngine(store: store, transport: NoServer()).statuses.makeAsyncIterator()
+    #expect(await statuses.next()?.waiting == 0)
+    try await store.write { try $0.insert(List(id: IDs.list, title: "Home")) }
+    while let status = await statuses.next() { if status.waiting == 1 { break } }
+    #expect(try await store.account()?.isSignedIn == true)
+    try await store.undo()
+    #expect(try await store.read { try $0.count(List.all) } == 0)
+  }
+
+  private struct NoServer: Transport {
+    func send(_ request: TransportRequest) async throws -> TransportAnswer {
+      throw StoreError(.offline, "There is no server.")
+    }
+  }
 }
