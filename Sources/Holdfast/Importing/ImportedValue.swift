@@ -21,9 +21,8 @@ enum ImportedValue {
     case (.boolean, .text("false")): .integer(0)
     case (.timestamp, .text(let text)): timestamp(text).map { .text($0) }
     case (.timestamp, .integer(let seconds)):
-      milliseconds(Double(seconds)).map { .text(Timestamp.text(milliseconds: $0)) }
-    case (.timestamp, .real(let seconds)):
-      milliseconds(seconds).map { .text(Timestamp.text(milliseconds: $0)) }
+      milliseconds(Double(seconds)).flatMap(text).map { .text($0) }
+    case (.timestamp, .real(let seconds)): milliseconds(seconds).flatMap(text).map { .text($0) }
     case (.json, .text(let text)): json(text).map { .text($0) }
     case (.json, .integer(let number)): .text(String(number))
     case (.json, .real(let number)) where number.isFinite: .text(String(number))
@@ -56,7 +55,13 @@ enum ImportedValue {
     if Timestamp.isValid(text) { return text }
     let (date, offset) = parts(text)
     guard let moment = parse(date), let offset else { return nil }
-    return Timestamp.text(milliseconds: moment - offset)
+    return self.text(moment - offset)
+  }
+
+  /// The text of a time; nil beyond the years that one can have. So times in milliseconds are not taken for seconds.
+  private static func text(_ milliseconds: Int64) -> String? {
+    let text = Timestamp.text(milliseconds: milliseconds)
+    return Timestamp.milliseconds(text) == milliseconds ? text : nil
   }
 
   /// The text without its offset, and the offset in milliseconds.
@@ -67,7 +72,9 @@ enum ImportedValue {
       tail[3] == UInt8(ascii: ":")
     else { return (text, 0) }
     func number(_ digits: ArraySlice<UInt8>) -> Int64? { Int64(String(decoding: digits, as: UTF8.self)) }
-    guard let hours = number(tail[1...2]), let minutes = number(tail[4...5]) else { return (text, nil) }
+    guard let hours = number(tail[1...2]), let minutes = number(tail[4...5]), (0...23).contains(hours),
+      (0...59).contains(minutes)
+    else { return (text, nil) }
     let shift = (hours * 60 + minutes) * 60_000
     return (String(text.dropLast(6)), tail[0] == UInt8(ascii: "-") ? -shift : shift)
   }
