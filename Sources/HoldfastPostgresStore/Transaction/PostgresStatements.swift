@@ -51,7 +51,8 @@ package struct PostgresStatements {
       """)
   }
 
-  static let begin: PostgresStatement = "BEGIN"
+  /// The role or database may have another default. The rules read each row again after its zone is locked.
+  static let begin: PostgresStatement = "BEGIN ISOLATION LEVEL READ COMMITTED"
   static let commit: PostgresStatement = "COMMIT"
   static let notify: PostgresStatement = "SELECT pg_notify('holdfast', $1)"
   /// The lock timeout `$1` is shorter than PostgreSQL's `deadlock_timeout` of one second, whose victim could be another SQL writer. Other time

@@ -11,6 +11,7 @@ extension PostgresStore {
     FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) AS u (zone, seq, clock, records, bytes)
     WHERE z.zone = u.zone
     """
+  private static let touchZones = PostgresStatement(AccessFunction.touch("SELECT unnest($1::text[])"))
   private static let putRoles: PostgresStatement = """
     INSERT INTO holdfast.access (zone, "user", role) SELECT * FROM unnest($1::text[], $2::text[], $3::text[])
     ON CONFLICT (zone, "user") DO UPDATE SET role = excluded.role
@@ -129,6 +130,17 @@ extension PostgresStore {
       parameters.append(array: moved.lazy.map(\.counts.records))
       parameters.append(array: moved.lazy.map(\.counts.bytes))
       pipe.send(Self.moveZones, parameters)
+    }
+    let groups = groups(namedBy: delta.records)
+    if !groups.isEmpty { pipe.send(Self.touchZones, PostgresParameters(array: groups)) }
+  }
+
+  /// The groups that new members name; see `AccessFunction`.
+  private func groups(namedBy changes: [ChangedRecord]) -> [String] {
+    let members = MemberColumns(schema)
+    return changes.compactMap { change in
+      change.key.table == members.table && change.before?.values == nil
+        ? change.now.values?[members.group].text : nil
     }
   }
 

@@ -12,6 +12,7 @@ enum SharedFunctions {
   /// - `stamp_text(stamp)` and `mark(rev, stamp)` encode a stamp for the column `stamps` of the ledger.
   /// - `lock_zones(zones)` locks zones in the order of their names, and returns the sum of their seqs. The sum shows whether one of them
   ///   has changed since the records were read.
+  /// - `require_read_committed(what)` fails in a transaction whose statements all see one snapshot.
   /// - `account_home()` is the user that `holdfast.account` names.
   static let all = """
     CREATE OR REPLACE FUNCTION holdfast.escape_word(name text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
@@ -49,6 +50,14 @@ enum SharedFunctions {
         SELECT z.seq FROM holdfast.zones z WHERE z.zone = ANY (zones) ORDER BY z.zone FOR NO KEY UPDATE
       ) held
     $$;
+    CREATE OR REPLACE FUNCTION holdfast.require_read_committed(what text) RETURNS void LANGUAGE plpgsql VOLATILE
+      SET search_path = pg_catalog, pg_temp AS $$
+    BEGIN
+      IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
+        RAISE EXCEPTION '% needs the isolation level READ COMMITTED', what
+          USING ERRCODE = 'feature_not_supported', HINT = 'Say BEGIN ISOLATION LEVEL READ COMMITTED.';
+      END IF;
+    END $$;
     CREATE OR REPLACE FUNCTION holdfast.account_home() RETURNS text LANGUAGE plpgsql STABLE
       SET search_path = pg_catalog, pg_temp AS $$
     DECLARE

@@ -28,7 +28,8 @@ struct StatementFunctions {
       """)
   }
 
-  /// The function for TRUNCATE, which has no transition tables: it uses the ledger to find the deleted records.
+  /// The function for TRUNCATE, which has no transition tables: it uses the ledger to find the deleted records. TRUNCATE empties the table
+  /// also of records that a snapshot does not have.
   func truncated(_ index: Int) -> String {
     let known = """
       SELECT l.id, l.zone FROM holdfast.records l WHERE l.record_table = \(tables.name(index)) AND l.state = 0
@@ -43,6 +44,7 @@ struct StatementFunctions {
     return TriggerFunction.sql(
       "\(tables.function(index, "truncate"))()", declare: Self.tombstoneVariables,
       """
+        PERFORM holdfast.require_read_committed('TRUNCATE of \(tables.schema.tables[index].name)');
       \(tombstone(index, known, TriggerTables.hold))\(granted)  RETURN NULL;
       """)
   }
@@ -101,7 +103,7 @@ struct StatementFunctions {
       declare: [
         "now bigint := holdfast.now()", "ids text[]", "places text[]", "names text[]", "sizes bigint[]",
         "moving text[]",
-        "moves text[]", "others text[]", "strays text[]",
+        "moves text[]", "others text[]", "strays text[]", "gone text[]",
       ],
       """
       \(checks.checkSets(index))  FOR ids, places, names, sizes, moving, moves, others IN EXECUTE $sql$
@@ -117,13 +119,15 @@ struct StatementFunctions {
             strays := holdfast.change(\(tables.name(index)), ids, places, names, sizes, now);
       \(checks.checkChanges(index))            IF strays IS NOT NULL THEN
               PERFORM \(settle)(strays, 'all');
+              gone := gone || strays;
             END IF;
           END IF;
       \(move(index))    IF others IS NOT NULL THEN
             PERFORM \(settle)(others, 'all');
+            gone := gone || others;
           END IF;
         END LOOP;
-      \(access.call(index, "holdfast_new"))  RETURN NULL;
+      \(access.call(afterUpdate: index))  RETURN NULL;
       """)
   }
 

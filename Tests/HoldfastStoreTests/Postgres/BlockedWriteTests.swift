@@ -24,7 +24,9 @@ import Testing
     (self.url, self.begun) = (url, begun)
     server = try TestServer { _ in
       var location = PostgresLocation(url)
-      location.onStatement = { sql in if sql == "BEGIN" { begun.count.withLock { $0 += 1 } } }
+      location.onStatement = { sql in
+        if sql == "BEGIN ISOLATION LEVEL READ COMMITTED" { begun.count.withLock { $0 += 1 } }
+      }
       return .postgres(location)
     }
   }
