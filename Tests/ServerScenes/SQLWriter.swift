@@ -50,7 +50,9 @@ package final class SQLWriter {
 }
 
 /// A test of PostgreSQL was given another engine.
-package struct PostgresOnly: Error {}
+package struct PostgresOnly: Error {
+  package init() {}
+}
 
 /// A database with the tables of a schema, without a server.
 package struct TestLedger {

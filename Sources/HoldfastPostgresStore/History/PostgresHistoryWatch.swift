@@ -89,16 +89,19 @@ final class PostgresHistoryWatch: Sendable {
     service.log(notice)
   }
 
-  private func difference(
+  /// How the database differs from the one that was served; nil if it does not.
+  func difference(
     _ connection: PostgresConnection
   ) throws(PostgresError) -> PostgresIdentity.Difference? {
+    // Read before the database is asked: what it confirms meanwhile may be later than what the answer tells.
+    let last = last.withLock { $0 }
     let rows = try connection.queryOnce(Self.findNext)
     if rows.bool(0, 2) {
       throw PostgresError(.cannotConnectNow, "The database is a standby.", while: .connecting)
     }
     let (next, epoch) = (rows.int64(0, 0), rows.optionalText(0, 1))
     // A later epoch means that another server has noticed it.
-    if let last = last.withLock({ $0 }), last.epoch == epoch, next <= last.transaction {
+    if let last, last.epoch == epoch, next <= last.transaction {
       // The files were restored. Another server may have written to them since.
       return PostgresIdentity.Difference(
         text: "It has lost what it had confirmed to this server.", isForkKnown: false)
