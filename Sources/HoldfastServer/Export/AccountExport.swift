@@ -16,14 +16,14 @@ struct AccountExport {
 
     /// Parses the result of `text(in:)`; nil for any other text.
     init?(_ text: String, in schema: SyncSchema) {
-      let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+      let parts = text.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
       guard parts.count == 3, let seq = Int64(parts[0]), seq >= 0,
         let table = schema.index(called: String(parts[1]))
       else { return nil }
       self.init(zone: String(parts[2]), table: table, seq: seq)
     }
 
-    /// The position as a query parameter. A zone's id or name contains no dot.
+    /// The position as a query parameter. The zone is last: its name may contain dots, where SQL has chosen the id of its root record.
     func text(in schema: SyncSchema) -> String { "\(seq).\(schema.tables[table].name).\(zone)" }
   }
 

@@ -65,6 +65,23 @@ struct ExportTests {
     #expect(parts > 5)
   }
 
+  @Test("an export goes on in a zone whose name has dots, which only SQL gives it")
+  func dots() throws {
+    let server = try TestServer(engine: .postgres)
+    let anna = try server.signUp("anna")
+    try SQLWriter(server).run(
+      """
+      SET holdfast.account = '\(anna.user)'; INSERT INTO lists (id, title) VALUES ('.a..b', 'Dots');
+      INSERT INTO items (id, list_id, title) SELECT 'item' || n, '.a..b', 'x' FROM generate_series(10, 39) n
+      """)
+    server.world.answerSize.withLock { $0 = 700 }
+    try server.reopen()
+    for target in ["/v1/account/export", "/v1/account/export/items"] {
+      let (text, parts) = try lines(anna, target)
+      #expect(parts > 1 && (10...39).allSatisfy { text.contains("item\($0)") })
+    }
+  }
+
   @Test("a table comes as CSV, whose quotes, commas and nulls can be told apart")
   func csv() throws {
     let (text, _) = try lines(alice, "/v1/account/export/lists")
