@@ -126,17 +126,20 @@ public final class PostgresConnection {
 extension PostgresConnection {
   /// Waits for the server, which owes an answer, until its socket is ready.
   ///
-  /// - Throws: `.connectionLost` if the server is silent for longer than the options permit. The connection is then abandoned.
+  /// - Throws: `.connectionLost` if the server is silent for longer than the options permit, or the wait is interrupted. The connection is
+  ///   then abandoned.
   func waitForServer(_ asked: Readiness) throws(PostgresError) -> Readiness {
     let socket = PQsocket(connection)
     let deadline = silenceLimit.map { MonotonicTime.exact + $0 }
-    let ready = Readiness.wait(for: asked, of: socket, until: deadline)
-    if !ready.isEmpty { return ready }
+    let ready = Readiness.wait(
+      for: asked, of: socket, orReadable: options.interruption?.reading ?? -1, until: deadline)
+    if !ready.other, !ready.first.isEmpty { return ready.first }
     // Closing a connection sends the server a message, which would wait for room that there may never be.
     shutdown(socket, Int32(SHUT_RDWR))
     abandon()
-    throw PostgresError(
-      .connectionLost, "The server has sent nothing for \(options.silenceLimit ?? .zero).", while: .running)
+    let reason =
+      ready.other ? "It was interrupted." : "The server has sent nothing for \(options.silenceLimit ?? .zero)."
+    throw PostgresError(.connectionLost, reason, while: .running)
   }
 
   /// Subscribes to a channel until the connection ends.

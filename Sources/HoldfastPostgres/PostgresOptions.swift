@@ -22,6 +22,9 @@ public struct PostgresOptions: Sendable {
   /// then counts as lost. TCP does not notice a server that is stopped or that hangs, because its system still acknowledges what is sent.
   public var silenceLimit: Duration?
 
+  /// When it is woken, the connection counts as lost in its current wait for an answer, or else in its next one; default nil.
+  public var interruption: PostgresWaker?
+
   /// Receives the text of each statement before it is sent, on the sending thread; default nil.
   public var onStatement: (@Sendable (String) -> Void)?
 

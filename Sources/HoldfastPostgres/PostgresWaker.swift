@@ -4,7 +4,8 @@
   internal import Glibc
 #endif
 
-/// Ends a wait for notifications, from any thread. It is a pipe; the waiting thread polls its reading end.
+/// Ends waits for a server, from any thread: one for notifications, or those of `PostgresOptions.interruption`. It is a pipe; the waiting
+/// threads poll its reading end.
 public final class PostgresWaker: Sendable {
   let reading: Int32
   private let writing: Int32
@@ -32,7 +33,7 @@ public final class PostgresWaker: Sendable {
     close(writing)
   }
 
-  /// Ends the current wait, or else the next one.
+  /// Ends the current wait for notifications, or else the next one; all waits of connections that it interrupts, now and later.
   public func wake() {
     // A full pipe wakes too.
     _ = write(writing, "!", 1)

@@ -29,6 +29,32 @@ import Testing
     worker.stop()
   }
 
+  @Test("of what is dropped nothing runs but what has begun")
+  func dropped() throws {
+    let worker = try Worker<@Sendable () -> Void>(limit: 64, batch: 1) { jobs, _ in
+      for job in jobs { job() }
+      return 0
+    }
+    let (started, finish) = (Door(), Door())
+    let ran = Locked(0)
+    let count: @Sendable () -> Void = { ran.withLock { $0 += 1 } }
+    let slow: @Sendable () -> Void = {
+      started.open()
+      finish.wait()
+      count()
+    }
+    #expect(worker.enqueue(slow, of: .server))
+    started.wait()
+    for _ in 0..<8 { #expect(worker.enqueue(count, of: .server)) }
+    worker.drop()
+    #expect(!worker.enqueue(count, of: .server) && !worker.enqueueBegun(count, of: .server))
+    worker.enqueueOwed(count, of: .server)
+    finish.open()
+    worker.stop()
+    worker.enqueueOwed(count, of: .server)
+    #expect(ran.withLock { $0 } == 1)
+  }
+
   @Test("a thread takes a group of jobs at once, and leaves half of a large one to the others")
   func group() throws {
     let sizes = Locked<[Int]>([])

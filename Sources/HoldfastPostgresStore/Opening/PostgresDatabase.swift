@@ -39,6 +39,8 @@ package struct PostgresDatabase: ServerDatabase {
   /// The id of this server among those on the database.
   package let node: String
   private let readers: PostgresPool<PostgresReader>
+  /// Interrupts what reads.
+  private let interruption: PostgresWaker
   private let mismatches = PostgresMismatches()
   private let watch: PostgresHistoryWatch
 
@@ -73,7 +75,10 @@ package struct PostgresDatabase: ServerDatabase {
     let isRepeatable = location.readsRepeatably
     let watch = PostgresHistoryWatch(location, service)
     self.watch = watch
-    readers = PostgresPool(location.url, options: location.options(.reads), limits: limits) {
+    interruption = try PostgresWaker()
+    var options = location.options(.reads)
+    options.interruption = interruption
+    readers = PostgresPool(location.url, options: options, limits: limits) {
       try location.prepare($0)
       if location.direct != nil { try PoolerSettings.require(on: $0) }
       try watch.check($0)
@@ -132,6 +137,11 @@ package struct PostgresDatabase: ServerDatabase {
   package func isInterrupted(_ error: any Error) -> Bool { (error as? PostgresError)?.code == .queryCanceled }
 
   package func reportMismatches(_ log: @escaping @Sendable (String) -> Void) { mismatches.tell(log) }
+
+  package func interruptReads() {
+    interruption.wake()
+    readers.close()
+  }
 
   package func close() { readers.close() }
 

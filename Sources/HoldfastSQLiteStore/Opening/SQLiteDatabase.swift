@@ -113,8 +113,10 @@ package struct SQLiteDatabase: ServerDatabase {
       },
       { reader in
         do {
-          guard let deadline = ReadLimit.current?.deadline else { return try body(reader) }
-          return try reader.connection.run(until: { MonotonicTime.exact >= deadline }) { try body(reader) }
+          let deadline = ReadLimit.current?.deadline
+          return try reader.connection.run(until: { [readers] in
+            readers.areInterrupted || deadline.map { MonotonicTime.exact >= $0 } ?? false
+          }) { try body(reader) }
         } catch {
           damage.notice(error)
           throw error
@@ -137,6 +139,8 @@ package struct SQLiteDatabase: ServerDatabase {
   package func isInterrupted(_ error: any Error) -> Bool {
     (error as? SQLiteError)?.code.primary == .interrupt
   }
+
+  package func interruptReads() { readers.interrupt() }
 
   package func close() { readers.close() }
 

@@ -1,5 +1,6 @@
 import HoldfastConcurrency
 import HoldfastService
+import Synchronization
 
 /// A pool of readers, as many as are in use at the same time.
 ///
@@ -7,6 +8,13 @@ import HoldfastService
 final class SQLiteReaderPool: @unchecked Sendable {
   private let lock = Lock()
   private var idle: [SQLiteReader] = []
+  private let isInterrupted = Atomic<Bool>(false)
+
+  /// Whether reads must end.
+  var areInterrupted: Bool { isInterrupted.load(ordering: .relaxed) }
+
+  /// Makes `areInterrupted` true.
+  func interrupt() { isInterrupted.store(true, ordering: .relaxed) }
 
   /// Lends a reader to `body`.
   ///

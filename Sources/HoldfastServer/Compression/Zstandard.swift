@@ -7,9 +7,15 @@ import HoldfastService
 enum Zstandard {
   /// Compresses a file with constant memory: about 3 MiB.
   ///
-  /// - Parameter level: 1 to 19; default 3.
+  /// - Parameters:
+  ///   - level: 1 to 19; default 3.
+  ///   - goesOn: asked from time to time.
+  /// - Returns: whether all of it is compressed; false if `goesOn` was false.
   /// - Throws: `ServerError` if a file can't be read or written.
-  static func compress(_ source: String, to target: String, level: Int32 = 3) throws(ServerError) {
+  @discardableResult
+  static func compress(
+    _ source: String, to target: String, level: Int32 = 3, while goesOn: () -> Bool = { true }
+  ) throws(ServerError) -> Bool {
     guard let input = fopen(source, "rb") else { throw failure(source) }
     defer { fclose(input) }
     guard let output = fopen(target, "wb") else { throw failure(target) }
@@ -21,16 +27,19 @@ enum Zstandard {
     var (read, written) = (
       [UInt8](repeating: 0, count: ZSTD_CStreamInSize()), [UInt8](repeating: 0, count: ZSTD_CStreamOutSize())
     )
-    while true {
+    while goesOn() {
       let count = fread(&read, 1, read.count, input)
       if ferror(input) != 0 { throw failure(source) }
       let isLast = count < read.count
       guard compress(read, count, isLast, with: context, through: &written, to: output) else {
         throw failure(target)
       }
-      if isLast { break }
+      if isLast {
+        guard fflush(output) == 0 else { throw failure(target) }
+        return true
+      }
     }
-    guard fflush(output) == 0 else { throw failure(target) }
+    return false
   }
 
   /// Compresses and writes bytes; false if writing fails.

@@ -55,6 +55,9 @@ final class RetentionThread: @unchecked Sendable {
     }
   }
 
+  /// Begins no other command.
+  func end() { thread.end() }
+
   /// Stops the thread after the current command. Call it once.
   func stop() { thread.stop() }
 

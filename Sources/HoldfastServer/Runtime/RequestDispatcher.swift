@@ -325,15 +325,25 @@ final class RequestDispatcher: Sendable {
     finished(.failure(failure), entry(of: failure.request, began: failure.began))
   }
 
-  /// Makes `/readyz` answer 503.
-  func announceStop() { api.stop() }
+  /// Makes `/readyz` answer 503, and lets the server's own work end: what begins now would keep `stop` waiting.
+  func announceStop() {
+    api.stop()
+    purging.end()
+    webhook?.end()
+  }
 
-  /// Finishes queued work, stops the threads and closes the database.
+  /// Finishes queued writes, stops the threads and closes the database. The requests are over: nobody waits for what is to be read, built or
+  /// hashed any more.
   func stop() {
     // These threads enqueue writes, so they stop before the writer.
     purging.stop()
     sampler?.stop()
     webhook?.stop()
+    for worker in [passwords, signUps, builds, longReading] { worker.drop() }
+    for worker in [fetches, reading] { worker.drop() }
+    lookUps?.drop()
+    api.snapshots?.interrupt()
+    database.interruptReads()
     passwords.stop()
     signUps.stop()
     fetches.stop()

@@ -21,6 +21,8 @@ struct SnapshotBuilder {
 
   let schema: SyncSchema
   let epoch: String
+  /// Whether to give up, asked from time to time.
+  var isInterrupted: @Sendable () -> Bool = { false }
 
   /// A zone in a snapshot.
   struct Zone: Sendable, Equatable {
@@ -43,23 +45,30 @@ struct SnapshotBuilder {
     try connection.execute(
       "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -65536;"
     )
-    let tables = DeviceTables(schema: schema)
-    let zones = try connection.transaction {
-      try connection.execute(DeviceTables.own)
-      for table in schema.tables.indices { try connection.execute(tables.table(table)) }
-      let zones = try reader.moment { try fill(connection, contents, from: reader) }
-      for table in schema.tables.indices { try connection.execute(tables.triggers(table)) }
-      try connection.execute(
-        """
-        PRAGMA application_id = \(DeviceTables.applicationID); PRAGMA user_version = \(DeviceTables.formatVersion);
-        """)
+    let zones = try connection.run(until: isInterrupted) {
+      let zones = try connection.transaction { try write(contents, from: reader, to: connection) }
+      // No statistics: a device has none, and statistics of this state would mislead its planner as it grows.
+      try connection.run("VACUUM INTO ?", [.text(path)])
       return zones
     }
-    // No statistics: a device has none, and statistics of this state would mislead its planner as it grows.
-    try connection.run("VACUUM INTO ?", [.text(path)])
     connection.close()
     try syncToDisk(path)
     isWhole = true
+    return zones
+  }
+
+  private func write(
+    _ contents: SnapshotContents, from reader: any StoreReader, to connection: SQLiteConnection
+  ) throws -> [Zone] {
+    let tables = DeviceTables(schema: schema)
+    try connection.execute(DeviceTables.own)
+    for table in schema.tables.indices { try connection.execute(tables.table(table)) }
+    let zones = try reader.moment { try fill(connection, contents, from: reader) }
+    for table in schema.tables.indices { try connection.execute(tables.triggers(table)) }
+    try connection.execute(
+      """
+      PRAGMA application_id = \(DeviceTables.applicationID); PRAGMA user_version = \(DeviceTables.formatVersion);
+      """)
     return zones
   }
 

@@ -14,6 +14,7 @@ final class Snapshots: Sendable {
   private let database: any ServerDatabase
   private let random: @Sendable (Int) -> [UInt8]
   private let built = Atomic<Int>(0)
+  private let isInterrupted = Atomic<Bool>(false)
   /// Whether the folder is removed when the server stops.
   private let isTemporary: Bool
 
@@ -35,6 +36,11 @@ final class Snapshots: Sendable {
 
   deinit { close() }
 
+  /// Makes the running build fail soon, and later ones.
+  func interrupt() { isInterrupted.store(true, ordering: .relaxed) }
+
+  private var areInterrupted: Bool { isInterrupted.load(ordering: .relaxed) }
+
   /// Removes a temporary folder. Running downloads continue.
   func close() { if isTemporary { removeFolder() } }
 
@@ -45,10 +51,11 @@ final class Snapshots: Sendable {
 
   /// A snapshot of a zone whose seq is at least `seq`, from the cache or newly built. One thread at a time.
   ///
-  /// - Throws: `Problem.notFound` if there is no such zone; `ServerError`; errors of the database.
+  /// - Throws: `Problem`: `notFound` if there is no such zone, `busy` if it is interrupted; `ServerError`; errors of the database.
   func snapshot(of zone: String, atLeast seq: Int64) throws -> Snapshot {
     let key = key(zone)
-    let builder = SnapshotBuilder(schema: database.schema, epoch: key.epoch)
+    let builder = SnapshotBuilder(
+      schema: database.schema, epoch: key.epoch, isInterrupted: { [self] in areInterrupted })
     if let snapshot = cache.latest(key, atLeast: seq) { return snapshot }
     let plain = cache.draft(random(8))
     let compressed = plain + ".zst"
@@ -59,7 +66,9 @@ final class Snapshots: Sendable {
     {
       throw Problem(.notFound)
     }
-    try Zstandard.compress(plain, to: compressed)
+    guard try Zstandard.compress(plain, to: compressed, while: { [self] in !areInterrupted }) else {
+      throw Problem(.busy, retryAfter: 1)
+    }
     try syncToDisk(compressed)
     built.add(1, ordering: .relaxed)
     return try cache.insert(key, zones[0].seq, [.identity: plain, .zstd: compressed])

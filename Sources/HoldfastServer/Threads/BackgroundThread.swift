@@ -40,12 +40,17 @@ final class BackgroundThread: @unchecked Sendable {
     }
   }
 
-  /// Stops the thread after its current work, and joins it. Call it once.
-  func stop() {
+  /// Lets the thread end after its current work.
+  func end() {
     lock.hold {
       isStopping = true
       lock.broadcast()
     }
+  }
+
+  /// Stops the thread after its current work, and joins it. Call it once.
+  func stop() {
+    end()
     thread?.join()
     thread = nil
   }

@@ -4,7 +4,7 @@ import HoldfastService
 
 /// A bounded queue of jobs, fair between clients, and the threads that run the jobs in batches.
 ///
-/// @unchecked Sendable: `waiting`, `isStopping`, `isEnded`, `asleep`, `wanted` and `groups` are accessed only with the lock held. `threads` is set before another thread
+/// @unchecked Sendable: `waiting`, `phase`, `asleep`, `wanted` and `groups` are accessed only with the lock held. `threads` is set before another thread
 /// has the worker, and read only by its owner.
 final class Worker<Job: Sendable>: @unchecked Sendable {
   private let limit: Int
@@ -13,8 +13,17 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
   private let body: @Sendable ([Job], _ thread: Int) -> Int
   private let lock = Lock()
   private var waiting: FairQueue<Client, Job>
-  private var isStopping = false
-  private var isEnded = false
+  private enum Phase {
+    case open
+    /// The queued jobs are finished.
+    case stopping
+    /// The threads have ended. Owed jobs run on the thread that adds them.
+    case ended
+    /// Nothing is run any more.
+    case dropped
+  }
+
+  private var phase = Phase.open
   /// The number of threads that wait for a job.
   private var asleep = 0
   /// The number of waiting jobs that a thread gathers.
@@ -55,21 +64,21 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
   /// Adds a job; false if the queue or the client's share is full, or the worker is stopping.
   func enqueue(_ job: Job, of client: Client) -> Bool {
     lock.hold {
-      if isStopping || waiting.count >= limit || !waiting.append(job, of: client) { return false }
+      if phase != .open || waiting.count >= limit || !waiting.append(job, of: client) { return false }
       wake()
       return true
     }
   }
 
-  /// Adds a job that must run, regardless of limits. After `stop` it runs on this thread.
+  /// Adds a job that must run, regardless of limits. After `stop` it runs on this thread, after `drop` never.
   func enqueueOwed(_ job: Job, of client: Client) {
-    if !enqueueBegun(job, of: client) { finish([job]) }
+    if !enqueueBegun(job, of: client), !lock.hold({ phase == .dropped }) { finish([job]) }
   }
 
-  /// Adds a job that is partly done, regardless of limits; false after `stop`.
+  /// Adds a job that is partly done, regardless of limits; false after `stop` or `drop`.
   func enqueueBegun(_ job: Job, of client: Client) -> Bool {
     lock.hold {
-      if isStopping, isEnded { return false }
+      if phase == .ended || phase == .dropped { return false }
       waiting.insert(job, of: client)
       wake()
       return true
@@ -86,10 +95,21 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// Refuses further jobs, finishes the queued ones, and returns when the threads have ended. Call it once, before the worker is released.
+  /// Refuses further jobs, and forgets the queued ones: nobody waits for them any more. Running ones go on.
+  func drop() {
+    // Jobs are released without the lock.
+    _ = lock.hold {
+      phase = .dropped
+      lock.broadcast()
+      return waiting.removeAll()
+    }
+  }
+
+  /// Refuses further jobs, finishes the queued ones unless they were dropped, and returns when the threads have ended. Call it once, before
+  /// the worker is released.
   func stop() {
     lock.hold {
-      isStopping = true
+      if phase == .open { phase = .stopping }
       lock.broadcast()
     }
     for thread in threads { thread.join() }
@@ -99,7 +119,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
 
   /// Closes the queue, and returns jobs that were added after the threads had ended.
   private func end() -> [Job] {
-    isEnded = true
+    if phase == .stopping { phase = .ended }
     return waiting.removeAll()
   }
 
@@ -117,7 +137,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
   /// would cost as much as all of them: a commit.
   private func gather(after jobs: Int, until deadline: MonotonicTime) {
     wanted = jobs / 2
-    while waiting.count < wanted, !isStopping, deadline.remaining > 0 { lock.wait(until: deadline) }
+    while waiting.count < wanted, phase == .open, deadline.remaining > 0 { lock.wait(until: deadline) }
     wanted = .max
   }
 
@@ -125,7 +145,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
     var last = (jobs: 0, deadline: MonotonicTime(milliseconds: 0))
     while true {
       let taken = lock.hold {
-        while !canTake, !(isStopping && waiting.count == 0) {
+        while !canTake, phase == .open || waiting.count > 0 {
           asleep += 1
           lock.wait()
           asleep -= 1
@@ -144,9 +164,11 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
       last = (taken.count, MonotonicTime(milliseconds: end + (end - start.milliseconds) / 3))
       lock.hold {
         // Jobs that were not run return to the front of their client's queue, in their order.
-        for (client, job) in taken.suffix(left).reversed() { waiting.insert(job, of: client, atFront: true) }
+        for (client, job) in taken.suffix(phase == .dropped ? 0 : left).reversed() {
+          waiting.insert(job, of: client, atFront: true)
+        }
         for (client, _) in taken { waiting.finish(client) }
-        if isStopping { lock.broadcast() }
+        if phase != .open { lock.broadcast() }
       }
     }
   }

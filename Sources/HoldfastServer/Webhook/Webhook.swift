@@ -60,6 +60,9 @@ final class Webhook: @unchecked Sendable {
     }
   }
 
+  /// Begins no other call.
+  func end() { thread.end() }
+
   /// Stops the thread after the current call. Call it once.
   func stop() { thread.stop() }
 

@@ -48,6 +48,9 @@ package protocol ServerDatabase: Sendable {
   /// Sets the log for inconsistent data that readers skip.
   func reportMismatches(_ log: @escaping @Sendable (String) -> Void)
 
+  /// Makes running reads fail soon, and later ones as far as they take long. Nobody waits for them any more.
+  func interruptReads()
+
   /// Closes the read-only connections.
   func close()
 
