@@ -118,6 +118,8 @@ extension PostgresError {
     public static let duplicateTable = Code("42P07")
     /// The object exists already: a role or a constraint.
     public static let duplicateObject = Code("42710")
+    /// Something else depends on what was to be dropped.
+    public static let dependentObjectsStillExist = Code("2BP01")
     /// The schema does not exist.
     public static let undefinedSchema = Code("3F000")
     /// An internal error of the server.

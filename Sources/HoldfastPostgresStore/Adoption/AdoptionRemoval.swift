@@ -4,8 +4,7 @@ import HoldfastService
 
 /// Removes the schema `holdfast`, and nothing of the app.
 ///
-/// `DROP SCHEMA … CASCADE` also drops tables that others made in the schema, and views elsewhere that use Holdfast's tables. So what is not
-/// Holdfast's is listed before and after it, in one transaction.
+/// What is Holdfast's is dropped by its kind, without CASCADE: PostgreSQL refuses to drop what anything else depends on, and names it.
 struct AdoptionRemoval {
   private let connection: PostgresConnection
 
@@ -36,17 +35,13 @@ struct AdoptionRemoval {
       WHERE NOT t.adopted AND c.relnamespace <> 'holdfast'::regnamespace ORDER BY 1
       """
     ).texts
-    let before = try others()
-    // The triggers are dropped with their functions.
-    try connection.execute("DROP SCHEMA holdfast CASCADE")
-    let after = try others()
-    let lost = before.filter { after[$0.key] != $0.value }.keys.sorted()
-    if !lost.isEmpty {
+    do { try drop() } catch let error as PostgresError where error.code == .dependentObjectsStillExist {
       throw ServerError(
         .refused,
         """
-        Without Holdfast's tables these could not stay as they are: \(lost.joined(separator: ", ")). Drop what of them uses the schema \
-        holdfast, then repeat the command. Nothing was removed.
+        Without Holdfast's tables these could not stay as they are:
+        \(error.detail ?? error.message)
+        Drop what of them uses the schema holdfast, then repeat the command. Nothing was removed.
         """)
     }
     try connection.execute("COMMIT")
@@ -78,16 +73,38 @@ struct AdoptionRemoval {
     }
   }
 
-  /// The number of columns of each table and view outside of the schema `holdfast`.
-  private func others() throws -> TextMap<Int64> {
-    let rows = try connection.query(
+  /// Drops the triggers on the app's tables, the default of the ids of tables that Holdfast made, and the schema.
+  private func drop() throws {
+    // Names are then shown with their schemas.
+    try connection.execute("SET LOCAL search_path = pg_catalog")
+    let own = try connection.query(
       """
-      SELECT format('%I.%I', n.nspname, c.relname), count(a.attnum) FROM pg_class c
-      JOIN pg_namespace n ON n.oid = c.relnamespace
-      LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-      WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND n.nspname NOT IN ('holdfast', 'information_schema')
-        AND n.nspname NOT LIKE 'pg\\_%' GROUP BY 1
-      """)
-    return TextMap(rows.indices.map { (rows.text($0, 0), rows.int64($0, 1)) })
+      SELECT format('DROP TRIGGER %I ON %s', t.tgname, t.tgrelid::regclass) FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
+      WHERE p.pronamespace = 'holdfast'::regnamespace AND NOT t.tgisinternal AND t.tgname LIKE 'holdfast\\_%'
+      UNION ALL SELECT format('ALTER TABLE %s ALTER COLUMN id DROP DEFAULT', d.adrelid::regclass) FROM pg_attrdef d
+      JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum AND a.attname = 'id'
+      JOIN pg_class c ON c.oid = d.adrelid
+      JOIN pg_depend n ON n.classid = 'pg_attrdef'::regclass AND n.objid = d.oid AND n.refclassid = 'pg_proc'::regclass
+        AND n.refobjid = to_regprocedure($1)
+      WHERE starts_with(c.relname::text, $2)
+        OR c.oid IN (SELECT to_regclass(t.relation) FROM holdfast.tables t WHERE NOT t.adopted)
+      """, PostgresParameters(PostgresRelation.newID, RemovedName.prefix)
+    ).texts
+    for statement in own { try connection.execute(statement) }
+    for (kind, found) in [
+      (
+        "TABLE",
+        "SELECT c.oid::regclass::text FROM pg_class c WHERE c.relnamespace = $1::regnamespace AND c.relkind IN ('r', 'p')"
+      ),
+      (
+        "SEQUENCE",
+        "SELECT c.oid::regclass::text FROM pg_class c WHERE c.relnamespace = $1::regnamespace AND c.relkind = 'S'"
+      ),
+      ("ROUTINE", "SELECT p.oid::regprocedure::text FROM pg_proc p WHERE p.pronamespace = $1::regnamespace"),
+    ] {
+      let names = try connection.queryOnce(PostgresStatement(found), PostgresParameters("holdfast")).texts
+      if !names.isEmpty { try connection.execute("DROP \(kind) \(names.joined(separator: ", "))") }
+    }
+    try connection.execute("DROP SCHEMA holdfast")
   }
 }
