@@ -341,4 +341,14 @@ struct SQLiteBackupTests {
     _ = try Restore(server.location).run(path, replacing: true)
     #expect(!files.fileExists(atPath: database + ".partial"))
   }
+
+  @Test("a restored backup of a restored database knows the epochs of both (I3)")
+  func earlierEpochs() throws {
+    let server = try TestServer()
+    let first = try server.restored()
+    let second = try first.restored()
+    let epochs = try [server, first, second].map { try #require($0.inline).api.database.history }
+    #expect(epochs[2].earlier == [epochs[1].epoch, epochs[0].epoch])
+  }
+
 }

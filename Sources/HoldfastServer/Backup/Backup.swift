@@ -15,9 +15,11 @@ public struct Backup {
     public let records: Int64
     /// What is inconsistent in a restored database, as it was in the one that was backed up.
     public let findings: [Finding]
+    /// The epoch of the database at the moment of the backup.
+    let epoch: String
 
     init(_ manifest: BackupManifest, findings: [Finding] = []) {
-      self.findings = findings
+      (self.findings, epoch) = (findings, manifest.epoch)
       takenAt = Timestamp.text(milliseconds: manifest.takenAt)
       (zones, records) = (manifest.zones, manifest.records)
     }

@@ -14,6 +14,8 @@ struct BackupManifest {
   /// The version of Holdfast's own tables.
   let format: Int64
   let epoch: String
+  /// The epochs before it, the latest first, of a PostgreSQL database; that of SQLite has them itself.
+  let earlier: [String]
   let schema: SyncSchema
   /// In milliseconds since 1970.
   let takenAt: Int64
@@ -21,17 +23,19 @@ struct BackupManifest {
   let records: Int64
 
   init(
-    engine: Engine, format: Int64, epoch: String, schema: SyncSchema, takenAt: Int64, zones: Int64,
-    records: Int64
+    engine: Engine, format: Int64, epoch: String, earlier: [String] = [], schema: SyncSchema, takenAt: Int64,
+    zones: Int64, records: Int64
   ) {
-    (self.engine, self.format, self.epoch, self.schema) = (engine, format, epoch, schema)
+    (self.engine, self.format, self.epoch, self.earlier) = (engine, format, epoch, earlier)
+    self.schema = schema
     (self.takenAt, self.zones, self.records) = (takenAt, zones, records)
   }
 
   var json: JSONValue {
     .object([
       .init("form", .integer(Self.form)), .init("engine", .string(engine.rawValue)),
-      .init("format", .integer(format)), .init("epoch", .string(epoch)), .init("schema", schema.json),
+      .init("format", .integer(format)), .init("epoch", .string(epoch)),
+      .init("earlier_epochs", .array(earlier.map { .string($0) })), .init("schema", schema.json),
       .init("taken_at", .string(Timestamp.text(milliseconds: takenAt))), .init("zones", .integer(zones)),
       .init("records", .integer(records)),
     ])
@@ -56,7 +60,9 @@ struct BackupManifest {
       let zones = json["zones"]?.integerValue, let records = json["records"]?.integerValue
     else { throw damaged }
     self.init(
-      engine: engine, format: format, epoch: epoch, schema: schema, takenAt: takenAt, zones: zones,
-      records: records)
+      engine: engine, format: format, epoch: epoch,
+      // Earlier releases wrote none.
+      earlier: json["earlier_epochs"]?.elements?.compactMap(\.stringValue) ?? [], schema: schema,
+      takenAt: takenAt, zones: zones, records: records)
   }
 }

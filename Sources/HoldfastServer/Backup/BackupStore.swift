@@ -43,6 +43,13 @@ extension BackupStore {
   ) throws -> StoredBackup {
     let name = BackupName(at: environment.now(), epoch: try backup.epoch())
     let summary = try put(backup, as: name.text)
+    guard summary.epoch == name.epoch else {
+      throw ServerError(
+        .refused,
+        """
+        An epoch began when the backup did: \(path(of: name.text)) has the name of the one before. Take it again. No older backup was removed.
+        """)
+    }
     // A store may list a name twice.
     let listed = TextSet(try names()).compactMap { BackupName($0) }
     let own = listed.filter { $0.epoch == name.epoch }.map(\.text).sorted()

@@ -20,6 +20,10 @@ struct PostgresBackup {
         "The table \(adopted.text(0, 0)) was adopted, and may hold more than Holdfast knows. Back the database up with PostgreSQL's own tools; after a restore begin a new epoch with `holdfast restore --begin-epoch`."
       )
     }
+    let stored = try connection.query("SELECT value FROM holdfast.meta WHERE key = 'schema'").text(0, 0)
+    guard try SyncSchema(json: Array(stored.utf8)) == database.schema else {
+      throw ServerError(.refused, "The schema was changed when the backup began. Take it again.")
+    }
     let tables = try BackupTable.all(of: database.layout, on: connection)
     let manifest = try manifest(tables, connection, now)
     let writer = try BackupWriter(path)
@@ -40,10 +44,12 @@ struct PostgresBackup {
     func count(_ table: BackupTable) throws -> Int64 {
       try connection.queryOnce(PostgresStatement("SELECT count(*) FROM \(table.relation)")).int64(0, 0)
     }
+    let history = try PostgresEpoch.history(connection.query(PostgresEpoch.find))
     let format = try connection.query("SELECT value FROM holdfast.meta WHERE key = 'format'").text(0, 0)
     return BackupManifest(
-      engine: .postgres, format: Int64(format) ?? 0, epoch: database.epoch, schema: database.schema,
-      takenAt: now, zones: try tables.first { $0.name == "holdfast.zones" }.map(count) ?? 0,
+      engine: .postgres, format: Int64(format) ?? 0, epoch: history.epoch, earlier: history.earlier,
+      schema: database.schema, takenAt: now,
+      zones: try tables.first { $0.name == "holdfast.zones" }.map(count) ?? 0,
       records: try tables.filter { !$0.isOwn }.reduce(0) { try $0 + count($1) })
   }
 

@@ -24,8 +24,11 @@ struct PostgresRestore {
         let tables = try BackupTable.all(of: layout, on: connection)
         // A new database contains initial rows.
         for table in tables { try connection.execute("DELETE FROM \(table.relation)") }
-        try connection.run(
-          "UPDATE holdfast.meta SET value = $1 WHERE key = 'epoch'", PostgresParameters(manifest.epoch))
+        for (key, value) in History.meta(manifest.epoch, after: manifest.earlier) {
+          try connection.run(
+            "INSERT INTO holdfast.meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            PostgresParameters(key, value))
+        }
         let filler = Filler(tables, connection)
         try reader.read { try filler.take($0) }
         try filler.end()

@@ -78,6 +78,12 @@ package struct History: Sendable, Equatable {
     ]
   }
 
+  /// The rows of `meta` of the current epoch and the earlier ones.
+  package static func meta(_ epoch: String, after earlier: [String]) -> [(key: String, value: String)] {
+    [("epoch", epoch)] + earlier.prefix(1).map { ("previous_epoch", $0) }
+      + [("earlier_epochs", earlier.dropFirst().joined(separator: " "))]
+  }
+
   /// The keys of `meta` that `init(meta:)` reads, as an SQL list.
   package static let keys =
     "'epoch', 'previous_epoch', 'earlier_epochs', 'epoch_began', 'epoch_reason', 'epoch_fork'"
