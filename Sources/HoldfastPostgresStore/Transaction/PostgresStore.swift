@@ -228,15 +228,23 @@ package final class PostgresStore: StoreWriter {
     // session changes at the same moment; inside a function, the team may raise it.
     let isInternal = error.code == .internalError && error.severity != nil && error.context == nil
     if error.isTransient || error.isInterruption || isInternal { return .transient }
-    // A revoked privilege, or row-level security. Inside a function, the team may intend the refusal.
-    if error.code == .insufficientPrivilege, error.context == nil { return .denied }
+    // Among others a revoked privilege, or row-level security. Inside a function, the team may intend the refusal.
+    if error.isMisfit { return .denied }
     // A function that raises the code of a cancelled statement does so again.
     if error.isUnavailability, error.code != .queryCanceled {
       // Inside a function, the failure may concern only one command.
       return error.context == nil ? .unavailable : .transient
     }
+    // A broken row of Holdfast's own is no fault of what is written: `doctor` names it.
+    if error.code.isConstraint, error.context == nil, isOwn(error.table, in: error.schema) { return .other }
     // Retries cannot help. A team's trigger may raise any code.
     return error.severity == nil ? .other : .rule(Self.rule(error))
+  }
+
+  /// Whether a table is one of Holdfast's own that has no records of the schema.
+  private func isOwn(_ table: String?, in schema: String?) -> Bool {
+    guard schema == "holdfast", let table, PostgresTables.ownNames.contains(table) else { return false }
+    return !layout.relations.contains { $0.name.replacing("\"", with: "") == "holdfast.\(table)" }
   }
 
   /// The rule that was broken: names of the database, and none of its values.

@@ -102,6 +102,45 @@ import Testing
   }
 
   @Test(
+    "where the server's own statements do not fit the database, nothing is refused (I3, I12)",
+    arguments: [
+      ("DROP FUNCTION holdfast.expect(bigint, bigint, text)", ""),
+      (
+        "ALTER TABLE notes ALTER text TYPE integer USING 1",
+        "ALTER TABLE notes ALTER text TYPE text USING text::text"
+      ), ("ALTER TABLE notes RENAME text TO words", "ALTER TABLE notes RENAME words TO text"),
+    ])
+  func misfits(_ change: String, _ mend: String) throws {
+    let list = try bob.makeList()
+    let (id, before) = (alice.newID(), alice.confirmed)
+    try alice.sync([note(alice.newID(), "one")])
+    try sql.run(change)
+    let edit: Sent = .update("lists", list, ["title": "Bob"], base: ["title": "Groceries"])
+    let answers = try #require(server.inline).respond(to: [
+      alice.request([[note(id, "x")]]), bob.request([[edit]]),
+    ])
+    #expect(answers[0].status == 503)
+    if !mend.isEmpty { #expect(answers[1].status == 200) }
+    try sql.run(mend)
+    try server.reopen()
+    #expect(try alice.sync([note(id, "x")]).refused.isEmpty)
+    #expect(alice.has("notes", id) && alice.confirmed == before + 2)
+  }
+
+  @Test("a broken row of Holdfast's own refuses nothing: it is a fault, until it is mended (I3)")
+  func brokenRow() throws {
+    let list = try alice.makeList()
+    _ = try alice.makeItem(list)
+    let edit: Sent = .update("lists", list, ["title": "new"], base: ["title": "Groceries"])
+    try sql.run("UPDATE holdfast.zones SET seq = 1 WHERE zone = '\(list)'")
+    #expect(try server.respond(to: alice.request([[edit]])).status == 500)
+    try sql.run(
+      "UPDATE holdfast.zones z SET seq = (SELECT max(r.seq) FROM holdfast.records r WHERE r.zone = z.zone) WHERE zone = '\(list)'"
+    )
+    #expect(try alice.sync([edit]).refused.isEmpty)
+  }
+
+  @Test(
     "a trigger of the team that writes tables itself is named by the doctor and at the start; others are not")
   func named() throws {
     try sql.run(
