@@ -49,7 +49,7 @@ package struct PostgresOpening {
     let opening = PostgresOpening(
       connection: connection, standing: standing, removals: removals, service: service, heals: heals)
     let (opened, later) = try opening.openWaiting(schema, random, fill)
-    try PostgresIndexes.make(later, opened.layout, on: connection)
+    try PostgresIndexes.make(later, opened.layout, on: connection) { service?.log($0) }
     return opened
   }
 

@@ -246,7 +246,8 @@ struct PostgresSchemaChange {
     }
     let rows = try connection.query(
       """
-      SELECT i.indexrelid::regclass::text FROM pg_index i WHERE i.indrelid = to_regclass($1) AND NOT i.indisprimary
+      SELECT i.indexrelid::regclass::text FROM pg_index i WHERE i.indrelid = to_regclass($1)
+        AND NOT EXISTS (SELECT FROM pg_constraint c WHERE c.conindid = i.indexrelid)
       """, PostgresParameters(relation))
     for row in rows.indices { try connection.execute("DROP INDEX \(rows.text(row, 0))") }
     let tables = try connection.query(

@@ -18,13 +18,17 @@ struct PostgresIndexes {
   private let tables: PostgresTables
   private let layout: PostgresLayout
   private let connection: PostgresConnection
+  private let log: (String) -> Void
 
-  /// Creates the missing indexes. A second node that starts at the same time skips this. The next opening completes what a crash
-  /// interrupted.
+  /// Creates the missing indexes, and validates foreign keys. A second node that starts at the same time skips this. The next opening
+  /// completes what a crash interrupted, and tries again what failed: nothing needs an index or a validation to serve.
+  ///
+  /// - Parameter log: receives a sentence about each that failed.
   static func make(
-    _ tables: PostgresTables, _ layout: PostgresLayout, on connection: PostgresConnection
+    _ tables: PostgresTables, _ layout: PostgresLayout, on connection: PostgresConnection,
+    log: @escaping (String) -> Void
   ) throws(PostgresError) {
-    try PostgresIndexes(tables: tables, layout: layout, connection: connection).make()
+    try PostgresIndexes(tables: tables, layout: layout, connection: connection, log: log).make()
   }
 
   private var wanted: [Wanted] {
@@ -69,11 +73,30 @@ struct PostgresIndexes {
     if missing.isEmpty, try unchecked().isEmpty { return }
     guard try PostgresLock.indexes.take(over: connection) else { return }
     for index in missing {
-      try connection.execute("DROP INDEX CONCURRENTLY IF EXISTS \(qualified(index))")
-      try connection.execute(index.make)
+      let drop = "DROP INDEX CONCURRENTLY IF EXISTS \(qualified(index))"
+      try connection.execute(drop)
+      try attempt(index.make) { () throws(PostgresError) in
+        // What is left of it would refuse values.
+        try connection.execute(drop)
+        return "The index \(qualified(index)) can't be made, so queries that need it are slow"
+      }
     }
-    for check in try unchecked() { try connection.execute(check) }
+    for check in try unchecked() {
+      try attempt(check) { "A foreign key can't be validated, and `holdfast doctor` names what breaks it" }
+    }
     try connection.execute("SELECT pg_advisory_unlock(\(PostgresLock.indexes.rawValue))")
+  }
+
+  /// Runs a statement whose failure keeps no server from serving.
+  ///
+  /// - Parameter failed: cleans up, and says what it means.
+  private func attempt(
+    _ statement: String, failed: () throws(PostgresError) -> String
+  ) throws(PostgresError) {
+    do throws(PostgresError) { try connection.execute(statement) } catch {
+      if error.isConnectionLost { throw error }
+      log("\(try failed()): \(error)")
+    }
   }
 
   /// The statements that validate the foreign keys that were added as NOT VALID. The validation uses the indexes.
