@@ -10,26 +10,25 @@ struct PostgresRepair {
   /// The columns that are not those whose values the devices have: all records of their tables are fed.
   let replaced: [StoredColumns.Replaced]
 
-  /// Compares all tables with the ledger, and settles the records that differ. Before and after it, corrects the zones.
+  /// Compares all tables with the ledger, and settles the records that differ. Before and after it, corrects the zones. A table whose records
+  /// can't be taken in stays as it is.
   ///
-  /// - Returns: a line for each repaired table, and one for each of the rest.
+  /// - Returns: a line for each repaired table, one for each that stays, and one for each of the rest.
   func run() throws -> [String] {
     var lines: [String] = []
     // A record can be settled only in a zone that is there.
     let fence = ZoneFence(connection)
     let lost = try fence.restore()
-    for index in triggers.schema.tables.indices {
+    for index in triggers.schema.parentsFirst {
       let relation = triggers.relations[index].relation
-      try connection.execute("LOCK TABLE \(relation) IN SHARE ROW EXCLUSIVE MODE")
-      let placed = try place(index)
-      let count = try connection.query(
-        PostgresStatement("SELECT count(*) FROM (\(differences(index, contents: true))) d")
-      ).int64(0, 0)
-      if count > 0 { try settle(index, contents: true) }
-      // A record whose column `zone` alone was wrong does not differ from the ledger any more.
-      if count > 0 || placed > 0 {
-        lines.append("repaired: \(triggers.schema.tables[index].name), \(max(count, placed)) records")
+      try connection.execute("LOCK TABLE \(relation) IN SHARE ROW EXCLUSIVE MODE; SAVEPOINT repaired")
+      do {
+        if let line = try repair(index) { lines.append(line) }
+      } catch let error as ServerError {
+        try connection.execute("ROLLBACK TO repaired")
+        lines.append("not repaired: \(error)")
       }
+      try connection.execute("RELEASE repaired")
     }
     if lost > 0 { lines.append("repaired: the rows of \(lost) zones, which devices load again") }
     let older = try fence.raise()
@@ -38,23 +37,49 @@ struct PostgresRepair {
     return lines
   }
 
-  /// Settles the records of a table that differ from the ledger, in the order of their ids.
+  /// - Returns: a line if there was something to repair.
+  private func repair(_ index: Int) throws -> String? {
+    let placed = try place(index)
+    let count = try connection.query(
+      PostgresStatement("SELECT count(*) FROM (\(differences(index, contents: true))) d")
+    ).int64(0, 0)
+    if count > 0 { try settle(index, contents: true) }
+    // A record whose column `zone` alone was wrong does not differ from the ledger any more.
+    if count == 0, placed == 0 { return nil }
+    return "repaired: \(triggers.schema.tables[index].name), \(max(count, placed)) records"
+  }
+
+  /// Settles the records of a table that differ from the ledger, in the order of their ids. The column `zone` names the user of a record that
+  /// the ledger does not have.
   ///
   /// - Parameter contents: whether to also settle records that exist in both, if the table's row was written later.
   func settle(_ index: Int, contents: Bool = false) throws {
+    let relation = triggers.relations[index]
+    let isOfUser = triggers.schema.tables[index].zone == .user && relation.hasZone
+    let users =
+      isOfUser
+      ? """
+
+        LEFT JOIN \(relation.relation) t ON t.\(relation.id.quoted) = \(relation.id.key("s.id"))
+        LEFT JOIN holdfast.accounts a ON a.id = t."zone" AND a.erasure = 0
+      """ : ""
     try takeIn(
       index,
       """
       DO $holdfast$
       DECLARE
+        home text;
         ids text[];
       BEGIN
-        FOR ids IN SELECT array_agg(p.id ORDER BY p.id) FROM (
-          SELECT s.id, row_number() OVER (ORDER BY s.id) AS place FROM (\(differences(index, contents: contents))) s
-        ) p GROUP BY (p.place - 1) / \(TriggerFunction.portion) ORDER BY min(p.place)
+        FOR home, ids IN SELECT p.home, array_agg(p.id ORDER BY p.id) FROM (
+          SELECT s.id, \(isOfUser ? "a.id" : "NULL") AS home, row_number() OVER (ORDER BY s.id) AS place
+          FROM (\(differences(index, contents: contents))) s\(users)
+        ) p GROUP BY p.home, (p.place - 1) / \(TriggerFunction.portion) ORDER BY min(p.place)
         LOOP
+          PERFORM set_config('holdfast.account', coalesce(home, ''), true);
           PERFORM \(triggers.function(index, "settle"))(ids, 'all');
         END LOOP;
+        PERFORM set_config('holdfast.account', '', true);
       END $holdfast$
       """)
   }

@@ -232,4 +232,37 @@ import Testing
     _ = try repair()
     #expect(try alice.makeItem(list, "mine again").isEmpty == false)
   }
+
+  @Test("records of users' tables that came behind the triggers are taken in, each to its user (I3)")
+  func users() throws {
+    let bob = try server.signUp("bob")
+    let writer = try SQLWriter(superuserOn: server)
+    try writer.run(
+      """
+      SET session_replication_role = replica; INSERT INTO notes (id, zone, text) VALUES
+        ('n1', '\(alice.user)', 'one'), ('n2', '\(bob.user)', 'two'), ('n3', '\(alice.user)', 'three')
+      """)
+    #expect(try repair() == ["repaired: notes, 3 records"])
+    for device in [alice, bob] { try device.pull() }
+    #expect(alice.has("notes", "n1") && alice.has("notes", "n3") && !alice.has("notes", "n2"))
+    #expect(bob.has("notes", "n2") && !bob.has("notes", "n1"))
+    #expect(try server.findings() == [])
+  }
+
+  @Test("a table whose records can't be taken in is named, and all else is repaired (I12)")
+  func others() throws {
+    let writer = try SQLWriter(superuserOn: server)
+    try writer.run(
+      """
+      SET session_replication_role = replica; INSERT INTO notes (id, zone, text) VALUES ('n1', 'nobody', 'whose');
+      INSERT INTO items (id, zone, list_id, title) VALUES ('new', '\(list)', '\(list)', 'new')
+      """)
+    let lines = try repair()
+    #expect(lines.count == 2 && lines.contains("repaired: items, 1 records"), "\(lines)")
+    #expect(lines.contains { $0.hasPrefix("not repaired: The records of notes ") }, "\(lines)")
+    try alice.pull()
+    #expect(alice.has("items", "new"))
+    try writer.run("DELETE FROM notes")
+    #expect(try server.findings() == [])
+  }
 }
