@@ -155,6 +155,38 @@ struct SnapshotTests {
     #expect(api.snapshots?.builds == 1)
   }
 
+  @Test("are built again when their folder was removed (I12)")
+  func removedFolder() throws {
+    let ann = try server.signUp("ann")
+    let list = try ann.makeList()
+    _ = try ann.snapshot(list)
+    let folder = try #require(server.inline?.api.snapshots?.cache.folder)
+    try FileManager.default.removeItem(atPath: folder)
+    #expect(try ann.snapshot(list).opened().rows("SELECT id FROM lists") == [[.text(list)]])
+  }
+
+  @Test(
+    "of another schema or epoch are removed: nobody can ask for them, and they may name erased users (I10)")
+  func otherEras() throws {
+    let ann = try server.signUp("ann")
+    let list = try ann.makeList("secret")
+    _ = try ann.snapshot(list)
+    let folder = try #require(server.inline?.api.snapshots?.cache.folder)
+    func files() throws -> Int { try FileManager.default.contentsOfDirectory(atPath: folder).count }
+    #expect(try files() == 2)
+    let text = TestServer.text.replacing(
+      #""title": {"type": "text", "required": true, "max_length": 20}, "#,
+      with: #""title": {"type": "text", "required": true, "max_length": 21}, "#)
+    try server.reopen(SyncSchema(json: Array(text.utf8)))
+    let snapshots = try #require(server.inline?.api.snapshots)
+    if snapshots.cache.folder == folder { #expect(try files() == 0) }
+    _ = try snapshots.snapshot(of: list, atLeast: 0)
+    #expect(snapshots.cache.latest(snapshots.key(list), atLeast: 0) != nil)
+    try #require(server.inline).api.database.known.see(History(epoch: "0badcafe"))
+    try snapshots.removeErased()
+    #expect(snapshots.cache.isEmpty)
+  }
+
   @Test("keep to the bound of the cache, and what was half built goes")
   func bound() throws {
     let ann = try server.signUp("ann")

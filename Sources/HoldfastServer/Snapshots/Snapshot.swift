@@ -4,17 +4,38 @@ import HoldfastService
 
 /// The identity of a snapshot's content, except the seq: files of the same key and seq hold the same records.
 struct SnapshotKey: Sendable, Hashable {
-  let epoch: String
+  let era: SnapshotEra
   /// The hash of the zone, the schema and the file layout.
   let hash: ContentHash
 
   init(_ zone: String, _ schema: SyncSchema, epoch: String) {
-    self.epoch = epoch
-    let texts = [zone, schema.text, "\(DeviceTables.applicationID).\(DeviceTables.formatVersion)"]
-    hash = ContentHash(of: texts.map { Array($0.utf8) })
+    era = SnapshotEra(schema, epoch: epoch)
+    hash = ContentHash(of: ([zone] + SnapshotEra.form(of: schema)).map { Array($0.utf8) })
   }
 
-  init(epoch: String, hash: ContentHash) { (self.epoch, self.hash) = (epoch, hash) }
+  init(era: SnapshotEra, hash: ContentHash) { (self.era, self.hash) = (era, hash) }
+}
+
+/// What all snapshots have in common that a server can be asked for. Files of another era are of no use, and may have the data of users that
+/// were erased since.
+struct SnapshotEra: Sendable, Hashable {
+  private static let epochLength = 8
+
+  /// The epoch, then the beginning of the hash of the schema and the file layout; in hex.
+  let text: String
+
+  var epoch: Substring { text.prefix(Self.epochLength) }
+
+  init(_ schema: SyncSchema, epoch: String) {
+    text = epoch + ContentHash(of: Self.form(of: schema).map { Array($0.utf8) }).text.prefix(16)
+  }
+
+  /// Parses the part of a file's name. Earlier releases wrote the epoch alone.
+  init(_ text: Substring) { self.text = String(text) }
+
+  fileprivate static func form(of schema: SyncSchema) -> [String] {
+    [schema.text, "\(DeviceTables.applicationID).\(DeviceTables.formatVersion)"]
+  }
 }
 
 /// The codings in which a snapshot is sent.
@@ -35,7 +56,7 @@ struct Snapshot: Sendable {
   let forms: [SnapshotCoding: Form]
 
   /// The common prefix of the ETags of all codings.
-  var state: String { "\(key.epoch).\(seq)-\(key.hash.text.prefix(16))" }
+  var state: String { "\(key.era.epoch).\(seq)-\(key.hash.text.prefix(16))" }
 
   var size: Int64 { forms.values.reduce(0) { $0 + $1.size } }
 
@@ -49,7 +70,7 @@ struct Snapshot: Sendable {
   static func name(_ key: SnapshotKey, _ seq: Int64, _ coding: SnapshotCoding, _ digest: ContentHash)
     -> String
   {
-    "\(key.epoch)-\(seq)-\(key.hash.text)-\(digest.text).\(coding == .zstd ? "db.zst" : "db")"
+    "\(key.era.text)-\(seq)-\(key.hash.text)-\(digest.text).\(coding == .zstd ? "db.zst" : "db")"
   }
 
   /// Parses a file name; nil if the file is no snapshot.
@@ -61,9 +82,9 @@ struct Snapshot: Sendable {
     guard parts.count == 4, let seq = Int64(parts[1]), let hash = ContentHash(parts[2]),
       let digest = ContentHash(parts[3]),
       let coding = SnapshotCoding.allCases.first(where: {
-        Snapshot.name(SnapshotKey(epoch: String(parts[0]), hash: hash), seq, $0, digest) == name
+        Snapshot.name(SnapshotKey(era: SnapshotEra(parts[0]), hash: hash), seq, $0, digest) == name
       })
     else { return nil }
-    return (SnapshotKey(epoch: String(parts[0]), hash: hash), seq, coding, digest)
+    return (SnapshotKey(era: SnapshotEra(parts[0]), hash: hash), seq, coding, digest)
   }
 }

@@ -18,17 +18,17 @@ final class SnapshotCache: @unchecked Sendable {
   /// Oldest first.
   private var snapshots: [Snapshot] = []
 
-  /// Opens the folder, creating it if missing. Removes unusable files: those of another epoch, and drafts that a crash left.
+  /// Opens the folder, creating it if missing. Removes unusable files: those of another era, and drafts that a crash left.
   ///
   /// - Parameters:
   ///   - limit: the maximum size of all files in bytes.
-  ///   - epoch: the database's epoch.
+  ///   - era: that of the database.
   /// - Throws: `ServerError.unreachable`.
-  init(_ folder: String, limit: Int64, epoch: String) throws(ServerError) {
+  init(_ folder: String, limit: Int64, era: SnapshotEra) throws(ServerError) {
     self.folder = folder
     self.limit = limit
     try Self.make(folder)
-    try read(epoch)
+    try read(era)
     trim()
   }
 
@@ -60,11 +60,11 @@ final class SnapshotCache: @unchecked Sendable {
       "Snapshots can't be kept in \(folder): \(systemMessage(errno)). Name another with --cache.")
   }
 
-  private func read(_ epoch: String) throws(ServerError) {
+  private func read(_ era: SnapshotEra) throws(ServerError) {
     var found: [SnapshotKey: [Int64: [SnapshotCoding: Snapshot.Form]]] = [:]
     for name in try Self.names(in: folder) {
       let path = "\(folder)/\(name)"
-      if let (key, seq, coding, digest) = Snapshot.parse(name), key.epoch == epoch,
+      if let (key, seq, coding, digest) = Snapshot.parse(name), key.era == era,
         found[key]?[seq]?[coding] == nil
       {
         var status = stat()
@@ -164,10 +164,15 @@ final class SnapshotCache: @unchecked Sendable {
   var isEmpty: Bool { lock.hold { snapshots.isEmpty } }
 
   /// Removes the snapshots of a key that are older than `seq`.
-  func removeAll(_ key: SnapshotKey, before seq: Int64) {
+  func removeAll(_ key: SnapshotKey, before seq: Int64) { removeAll { $0.key == key && $0.seq < seq } }
+
+  /// Removes the snapshots of all other eras.
+  func removeAll(but era: SnapshotEra) { removeAll { $0.key.era != era } }
+
+  private func removeAll(where isRemoved: (Snapshot) -> Bool) {
     let removed = lock.hold {
-      let removed = snapshots.filter { $0.key == key && $0.seq < seq }
-      snapshots.removeAll { $0.key == key && $0.seq < seq }
+      let removed = snapshots.filter(isRemoved)
+      snapshots.removeAll(where: isRemoved)
       return removed
     }
     for snapshot in removed { Self.remove(snapshot) }

@@ -31,7 +31,8 @@ final class Snapshots: Sendable {
     isTemporary = folder == nil
     let place: String
     if let folder { place = folder } else { place = try Self.makeTemporaryFolder() }
-    cache = try SnapshotCache(place, limit: limit, epoch: database.epoch)
+    cache = try SnapshotCache(
+      place, limit: limit, era: SnapshotEra(database.schema, epoch: database.epoch))
   }
 
   deinit { close() }
@@ -55,8 +56,9 @@ final class Snapshots: Sendable {
   func snapshot(of zone: String, atLeast seq: Int64) throws -> Snapshot {
     let key = key(zone)
     let builder = SnapshotBuilder(
-      schema: database.schema, epoch: key.epoch, isInterrupted: { [self] in areInterrupted })
+      schema: database.schema, epoch: String(key.era.epoch), isInterrupted: { [self] in areInterrupted })
     if let snapshot = cache.latest(key, atLeast: seq) { return snapshot }
+    try keepFolder()
     let plain = cache.draft(random(8))
     let compressed = plain + ".zst"
     defer { for draft in [plain, compressed] { unlink(draft) } }
@@ -74,12 +76,23 @@ final class Snapshots: Sendable {
     return try cache.insert(key, zones[0].seq, [.identity: plain, .zstd: compressed])
   }
 
-  /// Removes snapshots that predate the erasure of a user from their zone.
+  /// Removes snapshots that predate the erasure of a user from their zone, and those that can't be asked for since an epoch has begun.
   func removeErased() throws {
     if cache.isEmpty { return }
+    cache.removeAll(but: SnapshotEra(database.schema, epoch: database.epoch))
     for (zone, seq) in try database.read({ try $0.erasedZones() }) {
       cache.removeAll(key(zone), before: seq)
     }
+  }
+
+  /// Makes the folder again if it was removed, as a cache may be.
+  private func keepFolder() throws(ServerError) {
+    try SnapshotCache.make(cache.folder)
+    var status = stat()
+    guard isTemporary else { return }
+    // Everybody may make one of that name in /tmp.
+    guard lstat(cache.folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid()
+    else { throw ServerError(.unreachable, "\(cache.folder) is somebody else's. Start the server again.") }
   }
 
   private static func makeTemporaryFolder() throws(ServerError) -> String {
