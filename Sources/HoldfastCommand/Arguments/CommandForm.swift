@@ -50,10 +50,10 @@ struct CommandForm {
   ///   the file throws.
   func parse(_ words: [String], environment: TextMap<String>, settings: [String]) throws -> Options {
     var parsed = try parse(words)
-    try OptionDefaults(
-      environment: environment, file: parsed[OptionDefaults.fileOption.name], known: settings
-    )
-    .complete(&parsed.values, of: self)
+    let defaults = try OptionDefaults(
+      environment: environment, file: parsed[OptionDefaults.fileOption.name], known: settings)
+    parsed.values[OptionDefaults.fileOption.name] = defaults.path
+    try defaults.complete(&parsed.values, of: self)
     for option in options where option.isRequired && parsed.values[option.name] == nil {
       throw UsageError("--\(option.name) is missing.")
     }

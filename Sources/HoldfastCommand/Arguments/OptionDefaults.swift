@@ -15,6 +15,8 @@ struct OptionDefaults {
     "Settings may also come from the environment, as HOLDFAST_LISTEN for --listen and HOLDFAST_NO_SIGN_UP=yes for a flag, or from the configuration file. "
     + "The command line counts before the environment, and the environment before the file."
 
+  /// The path of the file; nil if there is none.
+  let path: String?
   private let environment: TextMap<String>
   private let file: TextMap<String>
 
@@ -24,11 +26,8 @@ struct OptionDefaults {
   /// - Throws: `UsageError` for a file that is no JSON object of settings; what reading it throws.
   init(environment: TextMap<String>, file path: String?, known: [String]) throws {
     self.environment = environment
-    guard let path = path ?? environment[Self.variable(of: Self.fileOption.name)] else {
-      file = [:]
-      return
-    }
-    file = try Self.settings(in: path, known)
+    self.path = path ?? environment[Self.variable(of: Self.fileOption.name)]
+    file = try self.path.map { try Self.settings(in: $0, known) } ?? [:]
   }
 
   /// Adds the settings of a command that `values` lacks.

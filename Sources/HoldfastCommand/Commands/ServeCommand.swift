@@ -108,7 +108,10 @@ enum ServeCommand: Subcommand {
     configuration.webhook = try webhook(options)
     configuration.allowedOrigins = try origins(options["allow-origin"] ?? "")
     configuration.webFolder = try webFolder(options)
-    configuration.secretFiles = ["webhook-secret", "console", "console-actions"].compactMap { options[$0] }
+    // The configuration file may have the password of the database.
+    configuration.secretFiles = ["webhook-secret", "console", "console-actions", "config"].compactMap {
+      options[$0]
+    }
     try readIdentity(options, into: &configuration)
     configuration.snapshotFolder = options["cache"]
     configuration.retention = try options.retention
