@@ -38,6 +38,27 @@ import Testing
     #expect(plan.next(10, now: 0).isEmpty)
   }
 
+  @Test("refused zones that are always due take turns with the others, and among each other (I12)")
+  func turns() {
+    var plan = WebhookPlan()
+    plan.scanned()
+    plan.add(zones("a", "b"))
+    _ = plan.begin(["a", "b"])
+    plan.refused(["a", "b"], now: 0, random: 0)
+    var now: Int64 = 0
+    var calls: [[String]] = []
+    for _ in 0..<6 {
+      // By then each refused zone is due again.
+      now += WebhookPlan.backOff.longest
+      plan.add(zones("healthy"))
+      let next = plan.next(10, now: now)
+      calls.append(next)
+      _ = plan.begin(next)
+      if next == ["healthy"] { plan.succeeded(next) } else { plan.refused(next, now: now, random: 0) }
+    }
+    #expect(calls == [["a"], ["healthy"], ["b"], ["healthy"], ["a"], ["healthy"]])
+  }
+
   @Test("a zone that moves again before it was told is told once")
   func coalesces() {
     var plan = WebhookPlan()
@@ -95,10 +116,12 @@ import Testing
     _ = plan.begin(["b"])
     plan.succeeded(["b"])
     plan.add(zones("d"))
-    #expect(plan.next(10, now: 0) == ["c"])
-    _ = plan.begin(["c"])
-    plan.succeeded(["c"])
-    #expect(plan.next(10, now: 0) == ["d"])
+    for zone in ["d", "c"] {
+      #expect(plan.next(10, now: 0) == [zone])
+      _ = plan.begin([zone])
+      plan.succeeded([zone])
+    }
+    #expect(plan.next(10, now: 0).isEmpty)
     #expect(plan.next(10, now: 500) == ["a"])
   }
 

@@ -26,6 +26,8 @@ struct WebhookPlan {
   private var waiting: TextMap<Waiting> = [:]
   /// The zones of the current call, with their authors.
   private var sent: TextMap<Int64> = [:]
+  /// Whether the last call was of a zone of its own. The next one is of the others, if any are due: those that are refused do not hold them up.
+  private var wasAlone = false
   private var failures = 0
   private var notBefore: Int64 = 0
   /// Whether the database must be scanned for zones with undelivered changes.
@@ -47,6 +49,7 @@ struct WebhookPlan {
   /// - Returns: the author of each zone; 0 for several devices, or if unknown.
   mutating func begin(_ zones: [String]) -> TextMap<Int64> {
     sent = [:]
+    wasAlone = zones.count == 1 && zones.allSatisfy { waiting[$0]?.isAlone == true }
     for zone in zones {
       sent[zone] = waiting[zone]?.author ?? 0
       waiting[zone]?.author = nil
@@ -70,8 +73,13 @@ struct WebhookPlan {
   func next(_ limit: Int, now: Int64) -> [String] {
     if now < notBefore { return [] }
     let due = waiting.filter { $0.value.notBefore <= now }
-    if let alone = due.filter(\.value.isAlone).map(\.key).min() { return [alone] }
-    return Array(due.keys.sorted().prefix(limit))
+    let others = due.filter { !$0.value.isAlone }.keys.sorted().prefix(limit)
+    // Of the refused ones the one that has been due for longest is next.
+    let alone = due.filter(\.value.isAlone).min {
+      ($0.value.notBefore, $0.key) < ($1.value.notBefore, $1.key)
+    }
+    if let alone, others.isEmpty || !wasAlone { return [alone.key] }
+    return Array(others)
   }
 
   /// The time when `next` may return zones, or the database must be scanned. Nil if only new changes can cause either.
