@@ -50,9 +50,9 @@ public struct PostgresLocation: Sendable {
     options.slow = slow
     options.applicationName = "holdfast \(purpose)"
     switch purpose {
-    case .writes, .waits, .listens: options.silenceLimit = silenceLimit
+    case .writes, .waits, .listens, .purges: options.silenceLimit = silenceLimit
     case .reads: options.silenceLimit = readTimeLimit + silenceLimit
-    case .administers, .purges, .opens: options.silenceLimit = nil
+    case .administers, .opens: options.silenceLimit = nil
     }
     return options
   }
