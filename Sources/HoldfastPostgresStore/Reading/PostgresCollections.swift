@@ -39,7 +39,7 @@ struct PostgresCollections: Sendable {
           SELECT * FROM holdfast.records r
           WHERE r.zone = $1 AND r.seq > $2 AND r.record_table = \(PostgresName.literal(relation.table)) ORDER BY r.seq LIMIT $3
         ) r LEFT JOIN \(relation.name) t
-        ON \(relation.hasZone ? "t.zone = r.zone AND " : "")t.id = r.id\(relation.idKey) AND r.state = 0 ORDER BY r.seq
+        ON \(relation.hasZone ? "t.zone = r.zone AND " : "")t.id = \(relation.liveKey) AND r.state = 0 ORDER BY r.seq
         """)
     }
   }

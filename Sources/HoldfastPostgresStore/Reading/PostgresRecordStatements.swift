@@ -36,7 +36,7 @@ struct PostgresRecordStatements: Sendable {
         table: table, columns: relation.columns,
         find: PostgresStatement(
           """
-          \(ledger) ON t.id = r.id\(relation.idKey) AND r.state = 0\(relation.hasZone ? " AND t.zone = r.zone" : "")
+          \(ledger) ON t.id = \(relation.liveKey) AND r.state = 0\(relation.hasZone ? " AND t.zone = r.zone" : "")
           WHERE r.record_table = \(name) AND r.id = ANY ($1) AND \(mayRead)
           """))
     }

@@ -47,6 +47,12 @@ package struct PostgresLayout: Sendable {
     /// - Parameter row: the alias of the table.
     func id(_ row: String) -> String { "(\(row).\"id\"::text) COLLATE \"C\"" }
 
+    /// The key of a live row `r` of the ledger. Other rows may have ids that have no form of the table's type: only CASE is sure to keep them
+    /// from the cast.
+    var liveKey: String {
+      idCast.isEmpty ? "r.id\(idKey)" : "(CASE WHEN r.state = 0 THEN r.id END)\(idKey)"
+    }
+
     /// Whether a text can be an id of the table.
     func takes(_ id: String) -> Bool { idType != "uuid" || Identifier.isUUID(id) }
 

@@ -165,7 +165,7 @@ package struct PostgresStatements {
         """
         SELECT r.id, r.zone, \(RecordPlace.stateSQL), \(RecordPlace.columnsSQL)\(columns)
         FROM holdfast.records r LEFT JOIN \(relation.name) t
-        ON t.id = r.id\(relation.idKey) AND r.state = 0\(relation.hasZone ? " AND t.zone = r.zone" : "")
+        ON t.id = \(relation.liveKey) AND r.state = 0\(relation.hasZone ? " AND t.zone = r.zone" : "")
         WHERE r.record_table = \(table) AND r.id = ANY ($1)
         """),
       insert: inserting(

@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastCore
+import HoldfastHTTP
 import ServerScenes
 import TemporaryPostgres
 import Testing
@@ -103,5 +104,28 @@ import Testing
     try sql.run("ALTER TABLE items ALTER list_id TYPE varchar(30)")
     let error = #expect(throws: ServerError.self) { try TestServer(adopted: url, schema) }
     #expect(error?.description.contains("tables.items.columns.list_id") == true)
+  }
+
+  @Test("an id of a deleted record that is no UUID stops nobody who reads or writes a table of UUIDs (I12)")
+  func foreignIDs() throws {
+    try sql.run("CREATE TABLE lists (id uuid PRIMARY KEY, title text)")
+    let schema = try SyncSchema(json: Array(adoption.propose().text.utf8))
+    try adoption.apply(schema)
+    let server = try TestServer(adopted: url, schema)
+    let ann = try server.signUp("ann")
+    let list = ann.newID()
+    try ann.sync([.create("lists", list, ["title": "Groceries"])])
+    var follower = DeltaFollower(device: ann, target: "/v1/tables/lists?zone=\(list)")
+    try follower.follow()
+    try sql.run(
+      """
+      UPDATE holdfast.zones SET seq = seq + 1 WHERE zone = '\(list)';
+      INSERT INTO holdfast.records (zone, seq, record_table, id, rev, state, stamp, device, deleted_seq, size)
+      SELECT zone, seq, 'lists', 'abc', 2, 1, 1, 0, seq, 0 FROM holdfast.zones WHERE zone = '\(list)'
+      """)
+    try follower.follow()
+    #expect(try ann.get("/v1/tables/lists/abc").status == 410)
+    let edits: [Sent] = [.delete("lists", "abc", rev: 2), .update("lists", list, ["title": "Wine"])]
+    #expect(try server.respond(to: ann.request([edits])).status == 200)
   }
 }
