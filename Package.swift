@@ -167,7 +167,8 @@ let package = Package(
       name: "TemporaryPostgres", dependencies: ["HoldfastPostgres"], path: "Tests/TemporaryPostgres",
       swiftSettings: whole),
     .testTarget(
-      name: "HoldfastPostgresTests", dependencies: ["HoldfastPostgres", "TemporaryPostgres"],
+      name: "HoldfastPostgresTests",
+      dependencies: ["HoldfastPostgres", "HoldfastSystem", "TemporaryPostgres"],
       swiftSettings: whole),
     .testTarget(
       name: "HoldfastHTTPTests", dependencies: ["HoldfastConcurrency", "HoldfastHTTP"],

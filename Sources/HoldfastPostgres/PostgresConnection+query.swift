@@ -98,7 +98,7 @@ extension PostgresConnection {
 
   /// Sends a statement, and waits for its last result, as `PQexec` does, but no longer than the server may be silent. Nil if nothing could be
   /// sent.
-  private func exchange(_ send: (OpaquePointer) -> Int32) throws(PostgresError) -> OpaquePointer? {
+  func exchange(_ send: (OpaquePointer) -> Int32) throws(PostgresError) -> OpaquePointer? {
     guard PQsetnonblocking(connection, 1) == 0 else { return nil }
     defer { if isUsable { PQsetnonblocking(connection, 0) } }
     guard send(connection) == 1 else { return nil }

@@ -32,7 +32,7 @@ public final class PostgresConnection {
   let slow: SlowQueries
 
   /// How long the server may be silent; nil for no limit.
-  private let silenceLimit: Milliseconds?
+  private var silenceLimit: Milliseconds?
 
   /// Opens a connection.
   ///
@@ -138,8 +138,16 @@ extension PostgresConnection {
     shutdown(socket, Int32(SHUT_RDWR))
     abandon()
     let reason =
-      ready.other ? "It was interrupted." : "The server has sent nothing for \(options.silenceLimit ?? .zero)."
+      ready.other ? "It was interrupted." : "The server has sent nothing for too long."
     throw PostgresError(.connectionLost, reason, while: .running)
+  }
+
+  /// Runs `body`, in which the server may be silent for another time.
+  func withSilenceLimit<Result>(_ limit: Duration, _ body: () -> Result) -> Result {
+    let before = silenceLimit
+    defer { silenceLimit = before }
+    silenceLimit = Milliseconds(limit)
+    return body()
   }
 
   /// Subscribes to a channel until the connection ends.

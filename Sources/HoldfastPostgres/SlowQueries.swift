@@ -4,13 +4,16 @@ import HoldfastSystem
 /// The calls of a connection that took too long, until they are reported.
 ///
 /// The statements of a pipeline are reported as one: the server sends their answers together. The plan is `EXPLAIN EXECUTE` of the generic
-/// plan, without values, which runs nothing. It is asked for outside of transactions, as a failure would end an open one. Source:
+/// plan, without values, which runs nothing. It is asked for outside of transactions, as a failure would end an open one. A server that does
+/// not answer soon costs the connection, and not the answer that is there already. Source:
 /// <https://www.postgresql.org/docs/15/sql-explain.html>.
 final class SlowQueries {
   /// How many calls wait for the end of their transaction. Further ones are not reported.
   private static let waitingLimit = 8
   /// How many different statements of a pipeline a report has.
   private static let statementLimit = 8
+  /// How long the server may be silent while it is asked for a plan.
+  private static let patience = Duration.seconds(2)
 
   private struct Statement {
     let sql: String
@@ -75,13 +78,14 @@ final class SlowQueries {
     waiting = []
     for call in calls {
       slow.report(call.text, took: call.duration) {
-        isLost ? [] : plan(of: call.statements, over: connection.connection)
+        isLost
+          ? [] : connection.withSilenceLimit(Self.patience) { plan(of: call.statements, over: connection) }
       }
     }
   }
 
   /// The plans of statements, each line with the statement's number if there are several.
-  private func plan(of statements: [Statement], over connection: OpaquePointer) -> [String] {
+  private func plan(of statements: [Statement], over connection: PostgresConnection) -> [String] {
     var lines: [String] = []
     let isOne = statements.count == 1
     for (number, statement) in statements.enumerated() where Self.hasPlan(statement.sql) {
@@ -94,7 +98,7 @@ final class SlowQueries {
     ["SELECT", "INSERT", "UPDATE", "DELETE", "WITH"].contains { sql.utf8.starts(with: $0.utf8) }
   }
 
-  private func plan(of statement: Statement, over connection: OpaquePointer) -> [String] {
+  private func plan(of statement: Statement, over connection: PostgresConnection) -> [String] {
     let name = "holdfast_slow"
     // Planning waits for no lock of a migration, and takes no longer than the statement.
     defer { run("ROLLBACK") }
@@ -105,12 +109,14 @@ final class SlowQueries {
         SET LOCAL plan_cache_mode = force_generic_plan
         """)
     else { return [] }
-    let prepared = PQprepare(
-      connection, name, statement.sql, Int32(clamping: statement.types.count), statement.types)
-    defer { PQclear(prepared) }
-    guard PQresultStatus(prepared) == PGRES_COMMAND_OK, run("SAVEPOINT explained") else { return [] }
+    let isPrepared = run { connection in
+      PQsendPrepare(connection, name, statement.sql, Int32(clamping: statement.types.count), statement.types)
+    }
+    guard isPrepared, run("SAVEPOINT explained") else { return [] }
     let nulls = statement.types.map { _ in "NULL" }.joined(separator: ", ")
-    let result = PQexec(connection, "EXPLAIN EXECUTE \(name)\(nulls.isEmpty ? "" : "(\(nulls))")")
+    let result = try? connection.exchange {
+      PQsendQuery($0, "EXPLAIN EXECUTE \(name)\(nulls.isEmpty ? "" : "(\(nulls))")")
+    }
     defer { PQclear(result) }
     // The name is free again, also after a failure.
     _ = run("ROLLBACK TO SAVEPOINT explained; DEALLOCATE \(name)")
@@ -119,8 +125,10 @@ final class SlowQueries {
       PQgetvalue(result, row, 0).map { String(cString: $0) }
     }
 
-    @discardableResult func run(_ sql: String) -> Bool {
-      let result = PQexec(connection, sql)
+    @discardableResult func run(_ sql: String) -> Bool { run { PQsendQuery($0, sql) } }
+
+    func run(_ send: (OpaquePointer) -> Int32) -> Bool {
+      let result = try? connection.exchange(send)
       defer { PQclear(result) }
       return PQresultStatus(result) == PGRES_COMMAND_OK
     }
