@@ -33,7 +33,7 @@ final class IdentityProvider: @unchecked Sendable {
     case good(ProvenIdentity)
     /// The keys must be fetched before the token can be checked.
     case needsKeys
-    case refused(String)
+    case refused(Problem)
   }
 
   /// The minimum time between two fetches, in milliseconds, even if a key id is unknown.
@@ -45,6 +45,8 @@ final class IdentityProvider: @unchecked Sendable {
   private let log: @Sendable (String) -> Void
   private let lock = Lock()
   private var keys: [SigningKey] = []
+  /// Whether the last fetch had no answer: nothing is known of a key that is not there.
+  private var hasFailed = false
   /// The time of the last fetch; nil before the first.
   private var asked: Int64?
 
@@ -59,33 +61,38 @@ final class IdentityProvider: @unchecked Sendable {
       let token = try JWT(text)
       // Claims first: a token with wrong claims causes no fetch.
       let claims = try token.claims(issuer: configuration.issuer, audience: configuration.audience, at: now)
-      let (keys, asked) = lock.hold { (self.keys, self.asked) }
+      let (keys, asked, hasFailed) = lock.hold { (self.keys, self.asked, self.hasFailed) }
       guard let asked, (0...Self.age).contains(now - asked) else { return .needsKeys }
       let named = keys.filter { key in
         key.algorithm == token.algorithm && (token.keyID == nil || key.id == token.keyID)
       }
       if named.isEmpty {
         if now - asked >= Self.pause { return .needsKeys }
+        if hasFailed {
+          let rest = Int((asked + Self.pause - now) / 1000) + 1
+          return .refused(Problem(.busy, "The identity provider does not answer.", retryAfter: rest))
+        }
         throw JWT.Refusal("The JWT's key is unknown.")
       }
       guard named.contains(where: { token.isSigned(by: $0) }) else {
         throw JWT.Refusal("The JWT's signature is wrong.")
       }
       return .good(claims)
-    } catch { return .refused(error.reason) }
+    } catch { return .refused(Problem(.tokenInvalid, error.reason)) }
   }
 
   /// Fetches the keys, unless another thread just did. If that fails, the last keys stay in use. One thread at a time.
   func ask(at now: Int64) {
     let isDue = lock.hold { asked.map { !(0..<Self.pause).contains(now - $0) } ?? true }
     guard isDue else { return }
-    let found = configuration.usableKeys
+    let answer = configuration.keys().flatMap { SigningKey.keys(of: $0) }
+    let found = answer ?? []
     if found.isEmpty {
       log("The identity provider's keys could not be had, or none of them is of use: the last ones stay.")
     }
     lock.hold {
       if !found.isEmpty { keys = found }
-      asked = now
+      (asked, hasFailed) = (now, answer == nil)
     }
   }
 }

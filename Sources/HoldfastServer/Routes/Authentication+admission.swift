@@ -33,7 +33,7 @@ extension Authentication {
       guard takesToken(head, at: address) else { return .admitted(maximumBodyBytes: Self.strangerBodyLimit) }
       if let provider = api.provider, JWT.isMeant(by: try api.bearerText(of: head)) {
         switch provider.check(try api.bearerText(of: head), at: api.environment.now()) {
-        case .refused(let reason): throw Problem(.tokenInvalid, reason)
+        case .refused(let problem): throw problem
         case .needsKeys:
           return .fetch { [self] in
             provider.ask(at: api.environment.now())

@@ -46,7 +46,7 @@ struct Authentication {
       takesToken(request)
     else { return nil }
     switch provider.check(text, at: api.environment.now()) {
-    case .refused(let reason): throw Problem(.tokenInvalid, reason)
+    case .refused(let problem): throw problem
     case .needsKeys:
       return .fetch { [self] in
         provider.ask(at: api.environment.now())
@@ -70,7 +70,7 @@ struct Authentication {
       throw Problem(.invalidRequest, "This server has no identity provider: sign in with name and password.")
     }
     switch provider.check(token[...], at: api.environment.now()) {
-    case .refused(let reason): throw Problem(.tokenInvalid, reason)
+    case .refused(let problem): throw problem
     case .needsKeys:
       return .fetch { [self] in
         provider.ask(at: api.environment.now())

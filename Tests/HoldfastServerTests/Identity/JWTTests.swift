@@ -211,6 +211,17 @@ import Testing
     #expect(provider.questions.withLock { $0 } == 6)
   }
 
+  @Test("while the provider's keys were never had, a JWT is not called wrong: 503, until they are")
+  func unreachable() throws {
+    provider.answer.withLock { $0 = .some(nil) }
+    let answer = try zones(provider.token(claims()))
+    #expect(answer.status == 503 && answer.header("Retry-After") != nil)
+    provider.answer.withLock { $0 = nil }
+    #expect(try zones(provider.token(claims())).status == 503)
+    server.world.advance(30_000)
+    #expect(try zones(provider.token(claims())).status == 200)
+  }
+
   @Test("a server without a provider takes no JWT")
   func without() throws {
     let server = try TestServer()
