@@ -65,6 +65,17 @@ import Testing
     #expect(Self.sample(text, #"holdfast_devices{lag="1-99"}"#) == "2")
   }
 
+  @Test("the start of the process is that of the system's list of processes")
+  func processStart() throws {
+    let figures = try #require(ProcessFigures())
+    let stat = try String(contentsOfFile: "/proc/stat", encoding: .utf8)
+    let boot = try #require(stat.split(separator: "\n").first { $0.hasPrefix("btime ") })
+    let own = try String(contentsOfFile: "/proc/self/stat", encoding: .utf8)
+    let fields = own[own.index(after: try #require(own.lastIndex(of: ")")))...].split(separator: " ")
+    let start = try #require(Double(boot.dropFirst(6))) + #require(Double(fields[19])) / 100
+    #expect(abs(figures.startSeconds - start) < 5)
+  }
+
   @Test("every name is described once, before its samples, and labels are escaped")
   func form() {
     var text = PrometheusText()

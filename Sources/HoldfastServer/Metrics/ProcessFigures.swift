@@ -2,6 +2,8 @@ import Glibc
 
 /// The memory, processor time and open files of this process, under the names that Prometheus' client libraries use.
 ///
+/// It reads nothing outside of `/proc/self`: systemd's `ProcSubset=pid` hides all else.
+///
 /// Source: proc(5); Prometheus, "Writing client libraries", section Process metrics.
 struct ProcessFigures {
   let residentBytes: Double
@@ -21,14 +23,13 @@ struct ProcessFigures {
     // The fields behind the program's name, which may contain anything: field 3 comes first.
     let fields = stat[stat.index(after: end)...].split(separator: " ")
     guard fields.count > 19, let user = Double(fields[11]), let system = Double(fields[12]),
-      let started = Double(fields[19]),
-      let boot = Self.read("/proc/stat")?.split(separator: "\n").first(where: { $0.hasPrefix("btime ") }),
-      let booted = Double(boot.dropFirst(6))
+      let started = Double(fields[19])
     else { return nil }
     let ticks = Double(sysconf(Int32(_SC_CLK_TCK)))
     residentBytes = pages * Double(sysconf(Int32(_SC_PAGESIZE)))
     cpuSeconds = (user + system) / ticks
-    startSeconds = booted + started / ticks
+    // The start is stated from the boot on.
+    startSeconds = Self.time(CLOCK_REALTIME) - Self.time(CLOCK_BOOTTIME) + started / ticks
     var count = 0
     while readdir(directory) != nil { count += 1 }
     // Without the entries "." and "..", and the directory's own descriptor.
@@ -36,6 +37,12 @@ struct ProcessFigures {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return nil }
     fileLimit = Double(limit.rlim_cur)
+  }
+
+  private static func time(_ clock: clockid_t) -> Double {
+    var time = timespec()
+    clock_gettime(clock, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
   private static func read(_ path: String) -> String? {
