@@ -117,7 +117,8 @@ extension Administration {
         var count = 0
         for table in format == .csv ? tables.map(Optional.some) : [nil] {
           let file = table.map { "\(schema.tables[$0].name).csv" } ?? "account.jsonl"
-          let export = AccountExport(schema: schema, user: account.id, tables: table.map { [$0] } ?? tables)
+          let export = AccountExport(
+            schema: schema, user: account.id, tables: table.map { [$0] } ?? tables, effort: .max)
           var lines = ExportLines(schema, table: table)
           try lines.writeHead(of: account.id, store)
           _ = try export.read(store, after: nil) { record in

@@ -5,7 +5,6 @@ import HoldfastService
 struct AccountExport {
   /// The number of records in one read.
   private static let stretch = 200
-
   /// A position in an export.
   struct Place: Equatable {
     var zone: String
@@ -31,8 +30,10 @@ struct AccountExport {
   let user: String
   /// The indexes of the tables, ascending.
   let tables: [Int]
+  /// What one call reads at most: each table of a zone counts as one, and so do ten changes. Zones without records cost time, too.
+  var effort = 2_000
 
-  /// Reads records after a position, in one transaction.
+  /// Reads records after a position, in one transaction: up to some effort, perhaps none.
   ///
   /// - Parameters:
   ///   - place: the position of the last record read; nil for the beginning.
@@ -43,6 +44,7 @@ struct AccountExport {
   ) throws -> Place? {
     // Public records belong to no user.
     let visible = try store.visibleZones(of: user, publicZones: [])
+    var effort = effort
     for zone in visible.zones {
       let isSame = place.map { $0.zone.utf8.elementsEqual(zone.zone.utf8) } ?? false
       if let place, !isSame, zone.zone.utf8.lexicographicallyPrecedes(place.zone.utf8) { continue }
@@ -53,12 +55,14 @@ struct AccountExport {
           if table == place.table { seq = place.seq }
         }
         while true {
+          if effort <= 0 { return Place(zone: zone.zone, table: table, seq: seq) }
           let changes = try store.changes(of: table, in: zone.zone, after: seq, limit: Self.stretch)
           for change in changes {
             seq = change.seq
             guard case .live(let record) = change.content else { continue }
             if try !take(record) { return Place(zone: zone.zone, table: table, seq: seq) }
           }
+          effort -= 1 + changes.count / 10
           if changes.count < Self.stretch { break }
         }
       }

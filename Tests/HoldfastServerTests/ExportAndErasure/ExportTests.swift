@@ -65,6 +65,15 @@ struct ExportTests {
     #expect(parts > 5)
   }
 
+  @Test("an export of many zones comes in parts, however little is in them (I11)")
+  func manyZones() throws {
+    let ids = (0..<300).map { _ in alice.newID() }
+    #expect(try alice.sync(ids.map { .create("lists", $0, ["title": "x"]) }).refused.isEmpty)
+    let (text, parts) = try lines(alice, "/v1/account/export")
+    let all = try records(text).dropFirst().compactMap { $0["id"]?.stringValue }
+    #expect(parts > 1 && TextSet(all).count == all.count && TextSet(ids).isSubset(of: all))
+  }
+
   @Test("an export goes on in a zone whose name has dots, which only SQL gives it")
   func dots() throws {
     let server = try TestServer(engine: .postgres)
