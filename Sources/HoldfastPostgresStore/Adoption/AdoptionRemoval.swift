@@ -12,11 +12,13 @@ struct AdoptionRemoval {
 
   /// - Returns: the tables that Holdfast made, which stay.
   /// - Throws: `ServerError.refused`; `PostgresError`. The database is then unchanged: closing the connection rolls back.
-  func run() throws -> [String] {
+  func run() throws -> [String] { try LockTurns.take(on: connection) { try remove() } }
+
+  private func remove() throws -> [String] {
     try connection.execute(
       """
       BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL client_min_messages = warning;
-      SELECT pg_advisory_xact_lock(\(PostgresLock.opening.rawValue))
+      SELECT pg_advisory_xact_lock(\(PostgresLock.opening.rawValue)); \(LockTurns.limit)
       """)
     try moveOut()
     let inside = try PostgresStrangers.names(on: connection)

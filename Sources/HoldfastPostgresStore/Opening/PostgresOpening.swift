@@ -82,34 +82,25 @@ package struct PostgresOpening {
     return try SyncSchema(json: Array(opening.meta("schema").utf8))
   }
 
-  /// For tables that others have locked: the number of attempts, the lock timeout of each, and the pause in which other writers proceed.
-  private static let (attempts, patience, pause) = (400, "1s", "0.5")
-
-  /// Opens the database. Retries after a lock timeout, because other writers queue behind a waiting ALTER TABLE.
+  /// Opens the database, in turns. A new one that is filled is nobody else's.
   private func openWaiting(
     _ given: SyncSchema?, _ random: (Int) -> [UInt8],
     _ fill: ((PostgresConnection, PostgresLayout) throws -> Void)?
   ) throws -> (Opened, PostgresTables) {
-    for attempt in 0..<Self.attempts {
-      do { return try open(given, random, fill) } catch let error as PostgresError
-        where error.isTransient && fill == nil
-      {
-        try connection.execute("ROLLBACK")
-        if service?.isEnding() == true {
-          throw ServerError(.unreachable, "A signal ended the start while it waited for locks.\(holders)")
-        }
-        if attempt.isMultiple(of: 20) { service?.log("The start waits for locks.\(holders)") }
-        try connection.execute("SELECT pg_sleep(\(Self.pause))")
+    if fill != nil { return try open(given, random, fill) }
+    return try LockTurns.take(on: connection) { turn in
+      if service?.isEnding() == true {
+        throw ServerError(
+          .unreachable,
+          "A signal ended the start while it waited for locks.\(LockTurns.holders(on: connection))")
       }
+      if turn.isMultiple(of: 20) {
+        service?.log("The start waits for locks.\(LockTurns.holders(on: connection))")
+      }
+    } _: {
+      try open(given, random, nil)
     }
-    throw ServerError(
-      .unreachable,
-      "Somebody has held a table that is to be altered for ten minutes.\(holders) End that, or start again later."
-    )
   }
-
-  /// Who holds locks of tables.
-  private var holders: String { LockHolders.sentence(of: "l.relation IS NOT NULL", on: connection) }
 
   /// - Returns: also the tables, whose indexes are created after the transaction.
   private func open(
@@ -119,7 +110,7 @@ package struct PostgresOpening {
     try connection.execute(
       """
       BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL client_min_messages = warning;
-      SELECT pg_advisory_xact_lock(\(PostgresLock.opening.rawValue)); SET LOCAL lock_timeout = '\(Self.patience)'
+      SELECT pg_advisory_xact_lock(\(PostgresLock.opening.rawValue)); \(LockTurns.limit)
       """)
     do {
       let isNew = try !hasHoldfast()

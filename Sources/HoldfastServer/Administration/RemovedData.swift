@@ -78,11 +78,16 @@ extension DatabaseLocation {
     case .postgres(let location):
       let connection = try location.connectDirectly(.opens)
       defer { connection.close() }
-      try connection.execute("BEGIN; SELECT pg_advisory_xact_lock(5216694956356254582)")
-      let found = try Self.removedData(connection)
-      if isDropped { for data in found { try connection.execute(data.drop) } }
-      try connection.execute("COMMIT")
-      return found
+      return try LockTurns.take(on: connection) {
+        try connection.execute(
+          """
+          BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(5216694956356254582); \(LockTurns.limit)
+          """)
+        let found = try Self.removedData(connection)
+        if isDropped { for data in found { try connection.execute(data.drop) } }
+        try connection.execute("COMMIT")
+        return found
+      }
     }
   }
 
