@@ -2,6 +2,7 @@
 # PgBouncer in transaction mode in a folder of its own, before a PostgreSQL server, for tests and demos.
 #
 #   pgbouncer.sh start DIR URL [PORT]   start it before the server of that superuser's URL, print its postgres:// URL
+#   pgbouncer.sh lead DIR URL           lead to another server from now on
 #   pgbouncer.sh stop DIR               end it
 #
 # It listens on 127.0.0.1, for every role and database that the server has. PgBouncer refuses to run as root: see service.sh.
@@ -9,7 +10,7 @@ set -euo pipefail
 source "$(dirname "$0")/service.sh"
 
 usage() {
-  sed -n '4,5s/^# *//p' "$0" >&2
+  sed -n '4,6s/^# *//p' "$0" >&2
   exit 64
 }
 (($# >= 2)) || usage
@@ -67,6 +68,23 @@ start() {
   exit 70
 }
 
+lead() {
+  [[ $1 =~ ^postgres(ql)?://[^/]*@([^:/]+):([0-9]+)/ ]] || usage
+  local before after log=$dir/pgbouncer.log
+  before=$(grep -c 'got SIGHUP' "$log" || true)
+  sed "s/^\* = .*/* = host=${BASH_REMATCH[2]} port=${BASH_REMATCH[3]}/" "$dir/pgbouncer.ini" |
+    as_owner tee "$dir/pgbouncer.next" >/dev/null
+  as_owner mv "$dir/pgbouncer.next" "$dir/pgbouncer.ini"
+  kill -HUP "$(cat "$dir/pgbouncer.pid")"
+  for _ in {1..200}; do
+    after=$(grep -c 'got SIGHUP' "$log" || true)
+    ((after > before)) && return
+    sleep 0.05
+  done
+  tail -20 "$log" >&2
+  exit 70
+}
+
 stop() {
   local pid
   pid=$(cat "$dir/pgbouncer.pid" 2>/dev/null) || return 0
@@ -81,6 +99,10 @@ case $command in
 start)
   (($# >= 3)) || usage
   start "$3" "${4:-}"
+  ;;
+lead)
+  (($# == 3)) || usage
+  lead "$3"
   ;;
 stop) stop ;;
 *) usage ;;

@@ -184,17 +184,14 @@ public final class TemporaryPostgres: Sendable {
   /// `HOLDFAST_TEST_POSTGRES_POOLER` is set to anything.
   public static func pooled(_ url: String) throws -> String? {
     guard let pooler = TemporaryPooler.shared else { return nil }
-    guard var parts = URLComponents(string: url), let other = URLComponents(string: pooler.url) else {
-      throw TemporaryPostgresError("\(url) is no URL")
-    }
-    (parts.host, parts.port) = (other.host, other.port)
+    let pooled = try pooler.url(of: url)
     try poolerRoles.withLock { roles in
-      let role = parts.user ?? ""
+      let role = URLComponents(string: url)?.user ?? ""
       if roles.contains(role) { return }
       try shared.psql(url, "ALTER ROLE CURRENT_USER SET row_security = off")
       roles.append(role)
     }
-    return parts.string
+    return pooled
   }
 
   /// The same server for another role, whose password is its name, and another database.

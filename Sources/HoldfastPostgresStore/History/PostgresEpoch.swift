@@ -10,10 +10,16 @@ package enum PostgresEpoch {
   /// Takes the shared lock until the end of the transaction.
   package static let share = PostgresStatement(
     "SELECT pg_advisory_xact_lock_shared(\(PostgresLock.epoch.rawValue))")
-  /// Selects the rows for `history(_:)`. Writing transactions must run it after `share`, as a separate statement.
+  /// Selects the rows for `history(_:)`.
   package static let find = PostgresStatement(
-    "SELECT key, value FROM holdfast.meta WHERE key IN (\(History.keys)) UNION ALL \(PostgresIdentity.findForeign)"
-  )
+    "SELECT key, value FROM holdfast.meta WHERE key IN (\(History.keys))")
+
+  /// Selects the rows for `current(_:on:)`. Writing transactions must run it after `share`, as a separate statement.
+  ///
+  /// - Parameter timeline: see `PostgresIdentity`.
+  static func findCurrent(timeline: String?) -> PostgresStatement {
+    PostgresStatement("\(find.sql) UNION ALL \(PostgresIdentity.findForeign(timeline: timeline))")
+  }
 
   package static func history(_ rows: PostgresRows) throws(ServerError) -> History {
     guard let history = History(meta: meta(rows)) else {
@@ -27,7 +33,7 @@ package enum PostgresEpoch {
       rows.indices.map { (rows.text($0, 0), rows.text($0, 1)) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The history for a transaction or an answer, which must not be of a database that was put back while its connection was open.
+  /// The history for a transaction or an answer, which must not be of a database that was put back or promoted while its connection was open.
   ///
   /// - Throws: an error of a lost connection, which is given up. The next connection begins a new epoch.
   static func current(_ rows: PostgresRows, on connection: PostgresConnection) throws(PostgresError)
@@ -35,10 +41,17 @@ package enum PostgresEpoch {
   {
     let meta = meta(rows)
     guard meta["foreign"] == nil, let history = History(meta: meta) else {
-      connection.giveUp()
-      throw PostgresError(.connectionLost, replaced, while: .running)
+      throw giveUp(connection)
     }
     return history
+  }
+
+  /// Gives up a connection to a database that was put back.
+  ///
+  /// - Returns: the error of a lost connection.
+  static func giveUp(_ connection: PostgresConnection) -> PostgresError {
+    connection.giveUp()
+    return PostgresError(.connectionLost, replaced, while: .running)
   }
 
   /// What an operator reads whose command finds such a database.

@@ -7,11 +7,6 @@ import HoldfastSystem
 /// Compares the database with what it has confirmed to this server, at each new connection. A failover, or a restore under a running
 /// server, ends the existing connections. docs/RESTORING.md, section 6.
 final class PostgresHistoryWatch: Sendable {
-  private struct Confirmed {
-    let epoch: String
-    let transaction: Int64
-  }
-
   private static let findNext: PostgresStatement = """
     SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint,
       (SELECT value FROM holdfast.meta WHERE key = 'epoch'), pg_is_in_recovery()
@@ -30,8 +25,7 @@ final class PostgresHistoryWatch: Sendable {
 
   private let location: PostgresLocation
   private let service: DatabaseService?
-  /// The last transaction that the database confirmed to this server.
-  private let last = Locked<Confirmed?>(nil)
+  let confirmed = ConfirmedTransactions()
   private let blocked = Locked<Blocked?>(nil)
 
   /// - Parameter service: how the server opens the database; nil for other tools, which compare nothing.
@@ -40,15 +34,11 @@ final class PostgresHistoryWatch: Sendable {
     self.service = service
   }
 
-  /// Records a confirmed transaction.
-  func confirmed(_ transaction: Int64, in epoch: String) {
-    last.withLock { $0 = Confirmed(epoch: epoch, transaction: transaction) }
-  }
-
   /// Begins a new epoch if the database is not the one that was served, or has lost confirmed transactions.
   ///
   /// - Parameter connection: a new connection.
-  /// - Throws: the database's error; `cannotConnectNow` for a standby; `lockNotAvailable` if another transaction is in the way.
+  /// - Throws: the database's error; `cannotConnectNow` for a standby, or if an epoch can't begin in the database of the connection;
+  ///   `lockNotAvailable` if another transaction is in the way.
   func check(_ connection: PostgresConnection) throws(PostgresError) {
     guard let service else { return }
     do {
@@ -66,6 +56,11 @@ final class PostgresHistoryWatch: Sendable {
         service.log(EpochBlocked(on: direct).description)
         blocked.withLock { $0 = Blocked(error: error, rest: .now + Self.rest) }
         throw error
+      }
+      if try difference(connection) != nil {
+        throw PostgresError(
+          .cannotConnectNow, "The database is not the one that --database-direct leads to.",
+          while: .connecting)
       }
     } catch let error as PostgresError {
       throw error
@@ -93,15 +88,13 @@ final class PostgresHistoryWatch: Sendable {
   func difference(
     _ connection: PostgresConnection
   ) throws(PostgresError) -> PostgresIdentity.Difference? {
-    // Read before the database is asked: what it confirms meanwhile may be later than what the answer tells.
-    let last = last.withLock { $0 }
+    let last = confirmed.last
     let rows = try connection.queryOnce(Self.findNext)
     if rows.bool(0, 2) {
       throw PostgresError(.cannotConnectNow, "The database is a standby.", while: .connecting)
     }
     let (next, epoch) = (rows.int64(0, 0), rows.optionalText(0, 1))
-    // A later epoch means that another server has noticed it.
-    if let last, last.epoch == epoch, next <= last.transaction {
+    if confirmed.areLost(last, next: next, in: epoch) {
       // The files were restored. Another server may have written to them since.
       return PostgresIdentity.Difference(
         text: "It has lost what it had confirmed to this server.", isForkKnown: false)

@@ -7,26 +7,33 @@ import HoldfastService
 package struct PostgresIdentity {
   /// The current values; empty if the role may not read them.
   private let parts: [(name: String, value: String)]
+  /// The expression for the timeline, which is empty in a standby; nil if the role may not read it.
+  let timeline: String?
 
   /// Reads the identity from the server.
   package init(_ connection: PostgresConnection) throws(PostgresError) {
     let system = try Self.mayCall(["pg_control_system()"], connection)
-    let timeline = try Self.mayCall(
+    let mayReadTimeline = try Self.mayCall(
       ["pg_walfile_name(pg_lsn)", "pg_current_wal_insert_lsn()"], connection)
+    timeline =
+      mayReadTimeline
+      ? "CASE WHEN pg_is_in_recovery() THEN '' ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END"
+      : nil
     // A missing privilege fails even an expression that is not evaluated, so the statement contains only permitted functions. A standby has
     // no timeline of its own yet.
     let rows = try connection.queryOnce(
       PostgresStatement(
         """
         SELECT \(system ? "(SELECT system_identifier::text FROM pg_control_system())" : "''"),
-          \(timeline ? "CASE WHEN pg_is_in_recovery() THEN '' ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END" : "''"),
-          (SELECT oid::text FROM pg_database WHERE datname = current_database())
+          \(timeline ?? "''"), \(Self.database)
         """))
     parts = [
       ("another cluster", rows.text(0, 0)), ("another timeline of the cluster", rows.text(0, 1)),
       ("another database of the cluster", rows.text(0, 2)),
     ]
   }
+
+  private static let database = "(SELECT oid::text FROM pg_database WHERE datname = current_database())"
 
   private static func mayCall(
     _ functions: [String], _ connection: PostgresConnection
@@ -43,7 +50,8 @@ package struct PostgresIdentity {
   package struct Difference {
     /// As a sentence.
     package let text: String
-    /// Whether no SQL writer has written to the feed since the identity was stored. Services do not write before a new epoch.
+    /// Whether no SQL writer has written to the feed since the identity was stored. Services do not write before a new epoch: each of their
+    /// transactions selects `foreign`.
     package let isForkKnown: Bool
   }
 
@@ -69,9 +77,17 @@ package struct PostgresIdentity {
     return rows.text(0, 1) == stored[parts.count] ? nil : "Another program has written its rows."
   }
 
-  /// Selects the row `foreign` if another program has written the row `history`.
-  static let findForeign =
-    "SELECT 'foreign', '' FROM holdfast.meta WHERE key = 'history' AND split_part(value, ' ', 4) <> xmin::text"
+  /// Selects the row `foreign` if another program has written the row `history`, or if the row is of another database or timeline: behind a
+  /// pooler a connection outlives the server that it led to. A database of another cluster differs in one of these too, unless it has
+  /// lost nothing.
+  ///
+  /// - Parameter timeline: see `timeline`.
+  static func findForeign(timeline: String?) -> String {
+    """
+    SELECT 'foreign', '' FROM holdfast.meta WHERE key = 'history' AND (split_part(value, ' ', 4) <> xmin::text
+      OR split_part(value, ' ', 3) <> \(database)\(timeline.map { " OR split_part(value, ' ', 2) NOT IN ('', \($0))" } ?? ""))
+    """
+  }
 
   /// Selects the age of the epoch. What is older was in the database when it began: a restore writes rows in an order of its own.
   static let epochAge = "(SELECT age(m.xmin) FROM holdfast.meta m WHERE m.key = 'epoch')"

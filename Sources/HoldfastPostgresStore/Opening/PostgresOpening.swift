@@ -149,7 +149,8 @@ package struct PostgresOpening {
       let relations = try work.extend(from: old)
       tables = work.tables
       if schema != old { try setMeta("schema", schema.text) }
-      let layout = PostgresLayout(schema, relations)
+      var layout = PostgresLayout(schema, relations)
+      layout.timeline = identity.timeline
       try fill?(connection, layout)
       let structure = try PostgresStructure.keep(since: before, on: connection)
       try StoredColumns(schema).keep(on: connection)

@@ -16,13 +16,13 @@ enum PostgresReadStatements {
     """
   }
 
-  /// The history, and the current snapshot.
-  static let findHistory = PostgresStatement(
-    "\(PostgresEpoch.find.sql) UNION ALL SELECT 'snapshot', \(snapshot)")
-  static let findSnapshot = PostgresStatement("SELECT \(snapshot)")
-  /// After a crash the number of a transaction whose end was not written is given out again. It ends all server processes, but not the connection
-  /// of a pooler.
-  private static let snapshot = "concat(pg_current_snapshot()::text, ' ', pg_backend_pid())"
+  /// The current snapshot, for a database with this expression for its timeline.
+  ///
+  /// After a crash the number of a transaction whose end was not written is given out again, and so are those that a promoted standby lacks. Both
+  /// end all server processes, but not the connection of a pooler.
+  static func snapshot(timeline: String?) -> String {
+    "concat(pg_current_snapshot()::text, ' ', pg_backend_pid()\(timeline.map { ", ' ', \($0)" } ?? ""))"
+  }
   static let findAllUnnotified = PostgresStatement(unnotified("z.seq > coalesce(t.seq, 0)"))
   static let findUnnotified = PostgresStatement(unnotified("z.zone = ANY ($2)"))
 

@@ -10,7 +10,7 @@ final class PostgresReader: StoreReader {
   var prover: Prover { known.prover }
   let feed: PostgresChangeFeed
   let collections: PostgresCollections
-  /// The statements that read records by id.
+  /// The statements that read the history, and records by id.
   let statements: PostgresRecordStatements
   /// The rows that were looked up.
   private var findings: PostgresFindings
@@ -93,7 +93,7 @@ final class PostgresReader: StoreReader {
   func lookUp(_ lookUps: [LookUp]) throws {
     let tokens = lookUps.map(\.token)
     if cache.isQuiet, !lookUps.contains(where: \.followsWrite), let known = cache.devices(tokens),
-      cache.see(try connection.query(Read.findSnapshot).text(0, 0))
+      cache.see(try connection.query(statements.findSnapshot).text(0, 0))
     {
       moment += 1
       findings.add(known, of: tokens, in: moment, history)
@@ -138,7 +138,7 @@ final class PostgresReader: StoreReader {
     var first = 0
     let answers = try connection.pipeline { pipe in
       if isOpening || isAlone { pipe.send(PostgresChangeFeed.begin) }
-      first = pipe.send(Read.findHistory)
+      first = pipe.send(statements.findHistory)
       pipe.send(Read.findDevices, hashes)
       pipe.send(Read.findZones, hashes)
       more(pipe)

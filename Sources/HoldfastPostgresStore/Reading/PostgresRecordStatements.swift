@@ -2,7 +2,8 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// The statements that read records by id, as far as a user may read them; by table, in schema order.
+/// The statements of a reader that depend on the database: those that read the history, and those that read records by id, as far as a user may
+/// read them; by table, in schema order.
 struct PostgresRecordStatements: Sendable {
   /// The statements of one table.
   struct Source: Sendable {
@@ -19,9 +20,16 @@ struct PostgresRecordStatements: Sendable {
     WHERE c.account = $1 AND c.record_table = $2 AND c.record_id = ANY ($3)
     """
 
+  /// Selects the history, and the current snapshot.
+  let findHistory: PostgresStatement
+  let findSnapshot: PostgresStatement
   let sources: [Source]
 
   init(_ schema: SyncSchema, _ layout: PostgresLayout) {
+    let snapshot = PostgresReadStatements.snapshot(timeline: layout.timeline)
+    findHistory = PostgresStatement(
+      "\(PostgresEpoch.findCurrent(timeline: layout.timeline).sql) UNION ALL SELECT 'snapshot', \(snapshot)")
+    findSnapshot = PostgresStatement("SELECT \(snapshot)")
     sources = zip(schema.tables, layout.relations).map { table, relation in
       let columns = relation.columns.map { ", \($0.read)" }.joined()
       let name = PostgresName.literal(relation.table)

@@ -67,6 +67,8 @@ package struct PostgresLayout: Sendable {
   package let relations: [Relation]
   /// The table indexes, each after the tables that it references where the references form no cycle.
   package let order: [Int]
+  /// The expression for the timeline of the database; see `PostgresIdentity`.
+  var timeline: String?
 
   package init(_ schema: SyncSchema, relations: [Relation]) {
     self.relations = relations

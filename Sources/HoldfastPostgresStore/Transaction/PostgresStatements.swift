@@ -109,6 +109,8 @@ package struct PostgresStatements {
     """
   static let findNames: PostgresStatement =
     "SELECT id, name FROM holdfast.accounts WHERE id = ANY ($1) AND erasure = 0"
+  /// The history, for the first reading of a transaction.
+  let findHistory: PostgresStatement
   /// In schema order.
   let records: [Records]
 
@@ -124,6 +126,7 @@ package struct PostgresStatements {
 
   init(_ schema: SyncSchema, _ layout: PostgresLayout, _ lane: PostgresStore.Lane) {
     links = schema.links.map { schema.name(of: $0) }
+    findHistory = PostgresEpoch.findCurrent(timeline: layout.timeline)
     let skip = lane == .fast ? " SKIP LOCKED" : ""
     lockDevices = PostgresStatement(
       """

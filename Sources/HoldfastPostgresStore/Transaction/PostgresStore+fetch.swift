@@ -66,7 +66,7 @@ extension PostgresStore {
       configured = pipe.send(
         PostgresStatements.configure, PostgresParameters("\(Int64(patience / .milliseconds(1)))ms"))
       pipe.send(PostgresEpoch.share)
-      history = pipe.send(PostgresEpoch.find)
+      history = pipe.send(statements.findHistory)
       if !joined.devices.isEmpty {
         let numbers = PostgresParameters(array: joined.devices)
         devices = pipe.send(statements.lockDevices, numbers)

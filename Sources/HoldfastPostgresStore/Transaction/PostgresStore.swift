@@ -38,7 +38,7 @@ package final class PostgresStore: StoreWriter {
   /// The number of the current transaction.
   package var transaction: Int64 = 0
   private let isTool: Bool
-  private let confirmed: @Sendable (Int64, String) -> Void
+  private let confirmed: ConfirmedTransactions
   private let open: () throws(PostgresError) -> PostgresConnection
   private let openDirectly: () throws(PostgresError) -> PostgresConnection
   private var opened: PostgresConnection?
@@ -59,12 +59,12 @@ package final class PostgresStore: StoreWriter {
 
   /// - Parameters:
   ///   - isTool: whether an operator's command writes, which begins no epoch for a database that was put back.
-  ///   - confirmed: called with each committed transaction and its epoch.
+  ///   - confirmed: the last one of all lanes.
   ///   - openDirectly: opens a connection to the database itself, for work beyond requests.
   ///   - open: opens a connection; called again after a connection is lost.
   package init(
     _ schema: SyncSchema, _ known: KnownHistory, layout: PostgresLayout, lane: Lane, node: String,
-    isTool: Bool = false, confirmed: @escaping @Sendable (Int64, String) -> Void,
+    isTool: Bool = false, confirmed: ConfirmedTransactions,
     openDirectly: @escaping () throws(PostgresError) -> PostgresConnection,
     open: @escaping () throws(PostgresError) -> PostgresConnection
   ) {
@@ -110,7 +110,11 @@ package final class PostgresStore: StoreWriter {
     if isTool, try PostgresIdentity(connection).difference(connection) != nil {
       throw PostgresError(.cannotConnectNow, PostgresEpoch.replaced, while: .running)
     }
+    let last = confirmed.last
     let fetched = try fetch(footprints)
+    if confirmed.areLost(last, next: transaction, in: history.epoch) {
+      throw try PostgresEpoch.giveUp(connection)
+    }
     isInTransaction = true
     return fetched
   }
@@ -138,7 +142,7 @@ package final class PostgresStore: StoreWriter {
       throw UnknownOutcome(error)
     }
     isInTransaction = false
-    confirmed(transaction, history.epoch)
+    confirmed.confirm(transaction, in: history.epoch)
   }
 
   package func rollBack() {

@@ -52,8 +52,8 @@ struct PostgresRestore {
       try PostgresEpoch.history(connection.query(PostgresEpoch.find)), Prover(key: []))
     let open = { () throws(PostgresError) in connection }
     let store = PostgresStore(
-      schema, known, layout: layout, lane: .slow, node: "", confirmed: { _, _ in }, openDirectly: open,
-      open: open)
+      schema, known, layout: layout, lane: .slow, node: "", confirmed: ConfirmedTransactions(),
+      openDirectly: open, open: open)
     return try Finding.restorable(PostgresAdministration(store, schema, layout).doctor())
   }
 }

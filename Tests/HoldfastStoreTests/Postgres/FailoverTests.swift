@@ -59,6 +59,49 @@ import Testing
     #expect(anna.has("items", item))
   }
 
+  /// Writes as soon as the pooler leads to the database, and expects that an epoch has begun before.
+  private func expectEpoch(
+    after before: String, in url: String, beforeWriteOf device: TestDevice, to list: String
+  ) throws {
+    let rest = RestClient(device)
+    let item: JSONValue = ["columns": ["list_id": .string(list), "title": "Tea"]]
+    var reply = try rest.send("POST", "/v1/tables/items", item, id: "one")
+    try blockUntil {
+      if reply.status == 503 { reply = try rest.send("POST", "/v1/tables/items", item, id: "one") }
+      return reply.status != 503
+    }
+    #expect(reply.status == 201)
+    #expect(try epoch(url) != before)
+    let sql = try PostgresConnection(url)
+    let find: PostgresStatement = "SELECT seq - restored FROM holdfast.zones WHERE zone = $1"
+    #expect(try sql.query(find, PostgresParameters(list)).int64(0, 0) == 1)
+    #expect(try device.apply(device.server.respond(to: device.request([]))).mustResend)
+  }
+
+  @Test("a lane whose pooler leads to files that were put back begins an epoch before it writes (I2, I4)")
+  func filesPutBackBehindPooler() throws {
+    let cluster = try TemporaryPostgres()
+    let url = try cluster.makeDatabase()
+    try cluster.psql(url, "ALTER ROLE CURRENT_USER SET row_security = off")
+    let pooler = try TemporaryPooler(before: cluster)
+    defer { withExtendedLifetime(pooler) {} }
+    let location = PostgresLocation(try pooler.url(of: url), direct: url)
+    let server = try TestServer { _ in .postgres(location) }
+    let anna = try server.signUp("anna")
+    let list = try anna.makeList()
+    try cluster.stop()
+    try cluster.keep()
+    try cluster.start()
+    let item = try anna.makeItem(list)
+    try anna.pull()
+    let before = try epoch(url)
+    try cluster.stop()
+    try cluster.putBack()
+    try cluster.start()
+    try expectEpoch(after: before, in: url, beforeWriteOf: anna, to: list)
+    #expect(anna.has("items", item))
+  }
+
   /// Waits until a standby has replayed all that its primary has written.
   private func waitUntil(_ standby: PostgresConnection, hasAllOf primary: String) throws {
     let end = try PostgresConnection(primary).query("SELECT pg_current_wal_lsn()::text").text(0, 0)
@@ -115,27 +158,59 @@ import Testing
     #expect(again.status == 200 && again.rev == 3)
   }
 
+  /// The URL of whichever of both servers takes writes.
+  private func either(_ url: String, or standby: TemporaryPostgres) throws -> String {
+    let port = try #require(URLComponents(string: standby.url)?.port)
+    var parts = try #require(URLComponents(string: url))
+    let first = try #require(parts.port)
+    parts.port = nil
+    return try #require(parts.string).replacing(
+      "127.0.0.1", with: "127.0.0.1:\(first),127.0.0.1:\(port)") + "?target_session_attrs=read-write"
+  }
+
+  /// Lets a standby hear nothing any more of its primary.
+  private func cutOff(_ standby: TemporaryPostgres, of url: String) throws {
+    let other = try PostgresConnection(standby.superuserURL(of: url))
+    defer { other.close() }
+    try waitUntil(other, hasAllOf: url)
+    try other.execute("ALTER SYSTEM SET primary_conninfo = ''")
+    try other.execute("SELECT pg_reload_conf()")
+    try blockUntil { try other.query("SELECT 1 FROM pg_stat_wal_receiver").isEmpty }
+  }
+
+  @Test("a lane whose pooler leads to a promoted standby begins an epoch before it writes (I2, I4, I7)")
+  func promotedBehindPooler() throws {
+    let primary = try TemporaryPostgres()
+    let url = try primary.makeDatabase()
+    try primary.psql(url, "ALTER ROLE CURRENT_USER SET row_security = off")
+    let standby = try TemporaryPostgres(standbyOf: primary)
+    let pooler = try TemporaryPooler(before: primary)
+    defer { withExtendedLifetime(pooler) {} }
+    let location = PostgresLocation(try pooler.url(of: url), direct: try either(url, or: standby))
+    let server = try TestServer { _ in .postgres(location) }
+    let anna = try server.signUp("anna")
+    let list = try anna.makeList()
+    try cutOff(standby, of: url)
+    let item = try anna.makeItem(list)
+    try anna.pull()
+    let before = try epoch(url)
+    try primary.kill()
+    try standby.promote()
+    try pooler.lead(to: standby)
+    try expectEpoch(after: before, in: standby.superuserURL(of: url), beforeWriteOf: anna, to: list)
+    #expect(anna.has("items", item))
+  }
+
   @Test("a standby that has not heard all, promoted under running servers, begins one new epoch")
   func promoted() throws {
     let primary = try TemporaryPostgres()
     let url = try primary.makeDatabase()
     let standby = try TemporaryPostgres(standbyOf: primary)
-    let port = try #require(URLComponents(string: standby.url)?.port)
-    var parts = try #require(URLComponents(string: url))
-    let first = try #require(parts.port)
-    parts.port = nil
-    let either =
-      try #require(parts.string).replacing(
-        "127.0.0.1", with: "127.0.0.1:\(first),127.0.0.1:\(port)") + "?target_session_attrs=read-write"
+    let either = try either(url, or: standby)
     let (one, two) = (try serve(either), try serve(either))
     let anna = try one.signUp("anna")
     let list = try anna.makeList()
-    let other = try PostgresConnection(standby.superuserURL(of: url))
-    try waitUntil(other, hasAllOf: either)
-    try other.execute("ALTER SYSTEM SET primary_conninfo = ''")
-    try other.execute("SELECT pg_reload_conf()")
-    try blockUntil { try other.query("SELECT 1 FROM pg_stat_wal_receiver").isEmpty }
-    other.close()
+    try cutOff(standby, of: url)
     let item = try anna.makeItem(list)
     try anna.pull()
     let before = try epoch(either)
