@@ -2,7 +2,7 @@ import HoldfastPostgres
 import HoldfastService
 
 /// The settings that connections through a pooler have from their role or database, since a pooler keeps none that a client sets.
-package enum PoolerSettings {
+enum PoolerSettings {
   private static let wanted = ["row_security = off", "extra_float_digits = 1", "search_path = public"]
 
   private static let find: PostgresStatement = """
@@ -22,14 +22,6 @@ package enum PoolerSettings {
     if let text = try text(of: find, on: connection) {
       throw PostgresError(.cannotConnectNow, text, while: .connecting)
     }
-  }
-
-  /// Refuses what a start would: to serve through such a pooler.
-  package static func require(for location: PostgresLocation) throws {
-    if location.direct == nil { return }
-    let connection = try location.connectDirectly(.opens)
-    defer { connection.close() }
-    try require(initially: connection)
   }
 
   /// Refuses to serve through such a pooler.

@@ -46,6 +46,11 @@ package struct PostgresIdentity {
     return true
   }
 
+  /// Whether two connections lead to the same database of the same server.
+  func isSame(as other: PostgresIdentity) -> Bool {
+    zip(parts, other.parts).allSatisfy { $0.value == $1.value }
+  }
+
   /// How the stored identity differs.
   package struct Difference {
     /// As a sentence.

@@ -45,7 +45,7 @@ package struct PostgresOpening {
     let connection = try location.connectDirectly(.opens)
     defer { connection.close() }
     try requireUTF8(of: connection)
-    if service != nil, location.direct != nil { try PoolerSettings.require(initially: connection) }
+    if service != nil { try PoolerCheck.require(for: location, over: connection) }
     let opening = PostgresOpening(
       connection: connection, standing: standing, removals: removals, service: service, heals: heals)
     let (opened, later) = try opening.openWaiting(schema, random, fill)

@@ -29,7 +29,7 @@ extension Server {
       lines.append("The identity provider has keys.")
     }
     if case .directory(let path) = configuration.database { try ServedFile.check(DataDirectory(path: path)) }
-    if case .postgres(let location) = configuration.database { try PoolerSettings.require(for: location) }
+    if case .postgres(let location) = configuration.database { try PoolerCheck.require(for: location) }
     var stored: SyncSchema?
     do { stored = try configuration.database.storedSchema() } catch let error as ServerError
       where error.code == .schemaMissing && configuration.schema != nil
