@@ -111,14 +111,13 @@ public struct PostgresLocation: Sendable {
     if purpose == .opens { (options.onStatement, options.slow) = (nil, nil) }
     let connection = try PostgresConnection(direct ?? url, options: options)
     // Overrides settings of the database or role. Names in the catalog are compared as text, checks contain single backslashes, and no row
-    // may be hidden silently. To compile a question about the catalog takes longer than to answer it.
+    // may be hidden silently. To compile a question about the catalog takes longer than to answer it. A limit on statements is meant for
+    // requests: this work reads the whole catalog or database, and may build indexes.
     try connection.execute(
       """
       SET quote_all_identifiers = off; SET standard_conforming_strings = on; SET row_security = off; SET jit = off; \(Self.wholeNumbers);
-      \(Self.leaveOwnSchema)
+      \(Self.leaveOwnSchema); \(Self.noTimeLimits)
       """)
-    // A limit on statements is meant for requests. Opening reads the whole catalog, and may build indexes.
-    if purpose == .opens { try connection.execute("SET statement_timeout = 0") }
     return connection
   }
 }

@@ -22,4 +22,21 @@ import Testing
     #expect(error.map { database.isInterrupted($0) } == true)
     try read("SELECT 1")
   }
+
+  @Test("work past the pooler has no limit of the role, whichever it is")
+  func direct() throws {
+    let url = try TemporaryPostgres.shared.makeDatabase()
+    try TemporaryPostgres.shared.psql(
+      url,
+      "ALTER ROLE CURRENT_USER SET statement_timeout = '8s'; ALTER ROLE CURRENT_USER SET idle_in_transaction_session_timeout = '8s'"
+    )
+    let location = PostgresLocation(url, direct: url)
+    for purpose in [PostgresLocation.Purpose.administers, .reads, .listens, .purges, .opens] {
+      let connection = try location.connectDirectly(purpose)
+      for limit in ["statement_timeout", "idle_in_transaction_session_timeout"] {
+        #expect(
+          try connection.query("SELECT current_setting($1)", PostgresParameters(limit)).text(0, 0) == "0")
+      }
+    }
+  }
 }
