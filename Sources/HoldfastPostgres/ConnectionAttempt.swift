@@ -9,7 +9,7 @@ internal import CPostgres
 
 /// Opens a connection step by step, so that a refusal of the server has its SQLSTATE.
 ///
-/// `PQconnectdb` would only give a message.
+/// `PQconnectdb` would only give a message. As it does, an attempt goes on to the next address when one is silent for the connect timeout.
 enum ConnectionAttempt {
   /// Opens a connection.
   static func connect(_ conninfo: String, _ options: PostgresOptions) throws(PostgresError) -> OpaquePointer {
@@ -25,16 +25,36 @@ enum ConnectionAttempt {
     ]
     // The connection string overrides settings before `dbname`, but not those after it.
     let settings = defaults + [("dbname", conninfo), ("client_encoding", "UTF8")]
-    guard let connection = start(settings) else {
-      throw PostgresError(.outOfMemory, "There is no memory for a connection.", while: .connecting)
-    }
-    do throws(PostgresError) {
-      try finish(connection)
-      return connection
-    } catch {
+    // Those of the connection string, until one of them is silent.
+    var addresses: [ServerAddress]?
+    while true {
+      guard let connection = start(settings + (addresses.map(ServerAddress.settings) ?? [])) else {
+        throw PostgresError(.outOfMemory, "There is no memory for a connection.", while: .connecting)
+      }
+      let silent: ServerAddress
+      do throws(PostgresError) {
+        guard let address = try finish(connection) else { return connection }
+        silent = address
+      } catch {
+        PQfinish(connection)
+        throw error
+      }
+      // libpq would go on to the next address only if this one failed.
+      let tried = addresses ?? self.addresses(of: connection)
+      let others = tried.filter { !$0.isSame(as: silent) }
       PQfinish(connection)
-      throw error
+      guard !others.isEmpty, others.count < tried.count else {
+        throw PostgresError(.cannotConnect, "No server answered in time.", while: .connecting)
+      }
+      addresses = others
     }
+  }
+
+  private static func addresses(of connection: OpaquePointer) -> [ServerAddress] {
+    guard let options = PQconninfo(connection) else { return [] }
+    defer { PQconninfoFree(options) }
+    func list(_ keyword: String) -> String { value(of: keyword, in: options) ?? "" }
+    return ServerAddress.all(hosts: list("host"), addresses: list("hostaddr"), ports: list("port"))
   }
 
   /// Rejects a connection string that libpq can't parse, without quoting it, because it may contain a password.
@@ -82,21 +102,28 @@ enum ConnectionAttempt {
   }
 
   /// Waits until the connection is open.
-  private static func finish(_ connection: OpaquePointer) throws(PostgresError) {
+  ///
+  /// - Returns: the address that was silent for the connect timeout; nil if the connection is open.
+  private static func finish(_ connection: OpaquePointer) throws(PostgresError) -> ServerAddress? {
     // Verbose messages contain the SQLSTATE.
     PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
-    let deadline = MonotonicTime.exact + .seconds(timeout(of: connection))
+    let timeout = Duration.seconds(timeout(of: connection))
+    var deadline = MonotonicTime.exact + timeout
+    var address = ServerAddress(triedBy: connection)
     var next = PGRES_POLLING_WRITING
     if PQstatus(connection) == CONNECTION_BAD { next = PGRES_POLLING_FAILED }
     while next == PGRES_POLLING_READING || next == PGRES_POLLING_WRITING {
       let events: Readiness = next == PGRES_POLLING_READING ? .readable : .writable
       if Readiness.wait(for: events, of: PQsocket(connection), until: deadline).isEmpty {
-        throw PostgresError(.cannotConnect, "No server answered in time.", while: .connecting)
+        return address
       }
       next = PQconnectPoll(connection)
+      let current = ServerAddress(triedBy: connection)
+      if current != address { (address, deadline) = (current, MonotonicTime.exact + timeout) }
     }
     PQsetErrorVerbosity(connection, PQERRORS_DEFAULT)
     if next != PGRES_POLLING_OK { throw refusal(of: connection) }
+    return nil
   }
 
   private static func timeout(of connection: OpaquePointer) -> Int64 {

@@ -5,7 +5,8 @@ public struct PostgresOptions: Sendable {
   /// The name shown in `pg_stat_activity`.
   public var applicationName = "holdfast"
 
-  /// The time limit for opening a connection, for all hosts of the connection string together; in seconds, at least 1.
+  /// The time limit for opening a connection to one address. The next one of the connection string, or of a name, has the same; in seconds, at
+  /// least 1.
   public var connectTimeout: Duration = .seconds(5)
 
   /// Whether statements are prepared once and then run by name. Disable it with a pooler in transaction mode, such as PgBouncer: the next

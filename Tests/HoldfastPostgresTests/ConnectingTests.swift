@@ -1,3 +1,4 @@
+import Foundation
 import HoldfastPostgres
 import TemporaryPostgres
 import Testing
@@ -56,6 +57,44 @@ struct ConnectingTests {
     #expect(error?.isConnectionLost == false)
     #expect(error?.code.isConnection == true)
     #expect(error?.debugDescription.contains("secret") == false)
+  }
+
+  /// The port of a socket that takes connections and never answers, as a machine that hangs; it stays open.
+  private func silentPort() throws -> Int {
+    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(socket, $0, size) == 0 && listen(socket, 16) == 0 && getsockname(socket, $0, &size) == 0
+      }
+    }
+    try #require(isListening)
+    return Int(UInt16(bigEndian: address.sin_port))
+  }
+
+  @Test(
+    "a server that is silent, as a machine that died, keeps nobody from the others of the connection string")
+  func silent() throws {
+    var parts = try #require(URLComponents(string: url))
+    let port = try #require(parts.port)
+    (parts.port, parts.query) = (nil, "connect_timeout=1&target_session_attrs=read-write")
+    let text = try #require(parts.string)
+    func open(_ hosts: String) throws -> PostgresConnection {
+      try PostgresConnection(text.replacing("127.0.0.1", with: hosts))
+    }
+    let silent = try silentPort()
+    for hosts in [
+      "127.0.0.1:\(silent),127.0.0.1:\(port)",
+      "127.0.0.1:1,localhost:\(silent),127.0.0.1:1,localhost:\(port)",
+    ] {
+      #expect(try open(hosts).isUsable)
+    }
+    #expect(error(text.replacing("127.0.0.1", with: "127.0.0.1:\(silent)"))?.code == .cannotConnect)
+    #expect(
+      error(text.replacing("127.0.0.1", with: "127.0.0.1:\(silent),127.0.0.1:1"))?.code == .cannotConnect)
   }
 
   @Test(
