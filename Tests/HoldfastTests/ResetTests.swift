@@ -122,4 +122,23 @@ struct ResetTests {
     try await fixture.answer(#""resend":false"#)
     #expect(try await fixture.value("SELECT ack FROM holdfast_zones") == "")
   }
+
+  @Test("a sign-out asks before it removes what a restored server has lost (I2, I3)")
+  func signOut() async throws {
+    let fixture = try await edited()
+    try await fixture.confirm(#""zones":[]"#)
+    try await fixture.answer(#""awaiting_recovery":[{"zone":"\#(IDs.list)"}]"#)
+    #expect(try await fixture.store.waitingOperations() == 0)
+    let error = await #expect(throws: StoreError.self) {
+      try await fixture.store.writer.perform {
+        try SignOut(database: $0).run(removingData: true, discardingUnsent: false)
+      }
+    }
+    #expect(error?.code == .unsentEdits)
+    #expect(try await fixture.value("SELECT count(*) FROM items") == 1)
+    try await fixture.store.writer.perform {
+      try SignOut(database: $0).run(removingData: true, discardingUnsent: true)
+    }
+    #expect(try await fixture.value("SELECT count(*) FROM items") == 0)
+  }
 }

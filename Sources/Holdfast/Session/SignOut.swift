@@ -24,10 +24,16 @@ package struct SignOut {
       guard removingData else { return device }
       let unsent = try outbox.waitingOperations()
       let refused = try database.count("SELECT count(*) FROM holdfast_quarantine")
-      if unsent + refused > 0, !discardingUnsent {
+      // What a restored server has lost may be nowhere else.
+      let unrecovered = try database.count(
+        """
+        SELECT (SELECT count(*) FROM holdfast_recovered) + (SELECT count(*) FROM holdfast_awaiting_recovery)
+        + (SELECT count(*) FROM holdfast_zones WHERE resync = 'recovered')
+        """)
+      if unsent + refused + unrecovered > 0, !discardingUnsent {
         throw StoreError(
           .unsentEdits,
-          "\(unsent) edits were not sent yet and \(refused) change sets are in quarantine. Sync first, or say to discard them."
+          "\(unsent) edits were not sent yet, \(refused) change sets are in quarantine, and \(unrecovered) records or zones wait to be recovered to a restored server. Sync first, or say to discard them."
         )
       }
       try database.whileApplying {

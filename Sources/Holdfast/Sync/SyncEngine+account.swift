@@ -37,7 +37,8 @@ extension SyncEngine {
   ///
   /// - Parameters:
   ///   - removingData: whether all records leave the device too.
-  ///   - discardingUnsent: whether edits that were not sent, and refused ones, may be removed with them.
+  ///   - discardingUnsent: whether edits that were not sent, refused ones, and what is still to be recovered to a restored server may be removed with
+  ///     them.
   /// - Throws: `StoreError.unsentEdits` when there are such and they may not be discarded; the device then stays signed in.
   public func signOut(removingData: Bool = false, discardingUnsent: Bool = false) async throws {
     let token = try await store.writer.perform { try? $0.sessionToken() }
