@@ -113,7 +113,7 @@ public actor SyncEngine {
     let waiter = newNumber()
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        if store.suspension.isOn { return continuation.resume(throwing: Self.suspended) }
+        if store.suspension.isDue { return continuation.resume(throwing: Self.suspended) }
         if Task.isCancelled { return continuation.resume(throwing: CancellationError()) }
         waiters[waiter] = continuation
         Task { await step { $0.handle(.syncNow, waiter: waiter, in: $1) } }
