@@ -38,6 +38,8 @@ struct UnacceptableRequest {
         try quarantine.add(first: first, body: body, operation: first, problem: problem, taken, &lacking)
         try missingCreates.await(taken.back)
         try orphans.settle()
+        // What a deletion that is rolled back brings back may have lost its parent since.
+        try orphans.remove()
       }
       // The number was never dealt with by the server: what follows takes its place.
       try outbox.renumber(from: first)
