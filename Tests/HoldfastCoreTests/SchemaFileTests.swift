@@ -64,7 +64,7 @@ struct SchemaFileCase: Sendable, CustomTestStringConvertible {
 
   static let tables: [Self] = [
     .table(
-      #""unique": [["a"]], "indexes": [["a"]], "roles": {"create": "viewer", "update": "editor", "delete": "owner"}, "was": ["old"]"#,
+      #""unique": [["a"]], "indexes": [["a"]], "roles": {"create": "viewer", "update": "editor", "delete": "owner"}, "was": ["former"]"#,
       true),
     .table(#""unique": [[]]"#, false),
     .table(#""unique": ["a"]"#, false),

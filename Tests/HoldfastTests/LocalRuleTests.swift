@@ -175,4 +175,68 @@ struct LocalRuleTests {
     }
     #expect(try await fixture.value("SELECT group_concat(data) FROM notes") == "[]")
   }
+
+  @Test(
+    "a table may have any name but those that a trigger gives its rows",
+    arguments: ["below", "here", "names", "new", "old"])
+  func tableNames(name: String) async throws {
+    let tables = [
+      TableSchema("lists", zone: .root, columns: [ColumnSchema("title", .text)]),
+      TableSchema(
+        name, zone: .parent("list_id"),
+        columns: [
+          ColumnSchema(
+            "list_id", .reference, required: true, reference: Reference(to: "lists", onDelete: .cascade)),
+          ColumnSchema("above_id", .reference, reference: Reference(to: name, onDelete: .cascade)),
+        ]),
+    ]
+    if ["new", "old"].contains(name) {
+      #expect(throws: SchemaError.self) { try SyncSchema(name: "test", tables: tables) }
+      return
+    }
+    let fixture = try Fixture(schema: SyncSchema(name: "test", tables: tables))
+    try await fixture.store.write { db in
+      try db.execute("INSERT INTO lists (id) VALUES (\(IDs.list))")
+      for (id, above) in [(IDs.item, nil), (IDs.other, IDs.item)] {
+        try db.execute(
+          "INSERT INTO \(identifier: name) (id, list_id, above_id) VALUES (\(id), \(IDs.list), \(above))")
+      }
+    }
+    try await fixture.store.write { try $0.execute("DELETE FROM \(identifier: name) WHERE id = \(IDs.item)") }
+    #expect(try await fixture.outbox().last?.elements?.count == 2)
+    try await fixture.store.write { try $0.execute("DELETE FROM lists") }
+    #expect(try await fixture.value("SELECT count(*) FROM lists") == 0)
+  }
+
+  @Test("a record goes with one of another table that has the same id, and what is below both (I9)")
+  func equalIDs() async throws {
+    func above(_ name: String, _ table: String, required: Bool = false) -> ColumnSchema {
+      ColumnSchema(name, .reference, required: required, reference: Reference(to: table, onDelete: .cascade))
+    }
+    let schema = try SyncSchema(
+      name: "test",
+      tables: [
+        TableSchema("shelves", zone: .root, columns: [ColumnSchema("title", .text)]),
+        TableSchema(
+          "folders", zone: .parent("shelf"),
+          columns: [above("shelf", "shelves", required: true), above("up", "folders")]),
+        TableSchema(
+          "notes", zone: .parent("shelf"),
+          columns: [
+            above("shelf", "shelves", required: true), above("folder", "folders"), above("up", "notes"),
+          ]),
+      ])
+    let fixture = try Fixture(schema: schema)
+    try await fixture.store.write { db in
+      try db.execute("INSERT INTO shelves (id) VALUES (\(IDs.list))")
+      try db.execute("INSERT INTO folders (id, shelf) VALUES (\(IDs.item), \(IDs.list))")
+      try db.execute("INSERT INTO folders (id, shelf, up) VALUES (\(IDs.other), \(IDs.list), \(IDs.item))")
+      try db.execute("INSERT INTO notes (id, shelf, folder) VALUES (\(IDs.item), \(IDs.list), \(IDs.item))")
+    }
+    try await fixture.store.write { try $0.execute("DELETE FROM folders WHERE id = \(IDs.item)") }
+    #expect(
+      try await fixture.value("SELECT (SELECT count(*) FROM folders) || (SELECT count(*) FROM notes)") == "00"
+    )
+    #expect(try await fixture.outbox().last?.elements?.count == 3)
+  }
 }

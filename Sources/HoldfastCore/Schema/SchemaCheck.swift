@@ -7,7 +7,8 @@ package struct SchemaCheck {
     "id", "zone", "rev", "seq", "stamps", "deleted", "deleted_at", "rowid", "oid", "_rowid_",
     "tableoid", "xmin", "cmin", "xmax", "cmax", "ctid",
   ]
-  static let reservedTables: TextSet = [TableSchema.members.name, TableSchema.conflicts.name]
+  /// A trigger's statement on a table called `new` or `old` can't name the row that the trigger runs for.
+  static let reservedTables: TextSet = [TableSchema.members.name, TableSchema.conflicts.name, "new", "old"]
   static let reservedTablePrefixes = ["holdfast_", "sqlite_"]
   static let reservedColumnPrefix = "holdfast_removed_"
 

@@ -55,7 +55,7 @@ struct CascadeGroup {
       deletions.append("DELETE FROM \"\(table.name)\" WHERE \"id\" IN \(ids(index))")
     }
     return [closure()] + checks + records + references + deletions
-      + ["DELETE FROM holdfast_cascaded WHERE root = OLD.\"id\""]
+      + ["DELETE FROM holdfast_cascaded WHERE root = \(key)"]
   }
 
   /// The deleted record, and every record that its deletion cascades to within the group.
@@ -65,19 +65,22 @@ struct CascadeGroup {
     }.map { link in
       let child = schema.tables[link.table]
       return """
-        SELECT '\(child.name)', child."id" FROM below CROSS JOIN "\(child.name)" AS child \
+        SELECT '\(child.name)', child."id" FROM holdfast_below AS below CROSS JOIN "\(child.name)" AS child \
         ON child."\(child.columns[link.column].name)" = below.id WHERE below.name = '\(schema.tables[link.target].name)'
         """
     }
     let root = "SELECT '\(schema.tables[root].name)', OLD.\"id\""
     return """
-      INSERT INTO holdfast_cascaded (root, record_table, id) SELECT OLD."id", name, id FROM (WITH RECURSIVE below(name, id) \
-      AS (\(([root] + steps).joined(separator: " UNION "))) SELECT name, id FROM below)
+      INSERT INTO holdfast_cascaded (root, record_table, id) SELECT \(key), name, id FROM (WITH RECURSIVE holdfast_below(name, id) \
+      AS (\(([root] + steps).joined(separator: " UNION "))) SELECT name, id FROM holdfast_below)
       """
   }
 
+  /// What tells this deletion from another one that it leads to, of a record of another table, which may have the same id.
+  private var key: String { "'\(schema.tables[root].name) ' || OLD.\"id\"" }
+
   private func ids(_ table: Int) -> String {
-    "(SELECT id FROM holdfast_cascaded WHERE root = OLD.\"id\" AND record_table = '\(schema.tables[table].name)')"
+    "(SELECT id FROM holdfast_cascaded WHERE root = \(key) AND record_table = '\(schema.tables[table].name)')"
   }
 
   private func recording(_ table: TableSchema, _ ids: String) -> String {
