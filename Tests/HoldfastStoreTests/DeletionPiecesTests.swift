@@ -182,4 +182,36 @@ import Testing
     #expect(bob.all("items").count == ids.count)
     #expect(try server.findings().isEmpty)
   }
+
+  @Test(
+    "a set may delete more records than it may have operations otherwise, if they go with others (I6, I11, I12)"
+  )
+  func many() throws {
+    var ids: [String] = []
+    for _ in 0..<3 {
+      let some = (0..<3500).map { _ in alice.newID() }
+      try alice.sync(some.map { .create("items", $0, ["list_id": .string(list)]) })
+      ids += some
+    }
+    // The person has seen the second of these edits.
+    try bob.pull()
+    for id in ids[0..<2] { try bob.sync([.update("items", id, ["above_id": .string(ids[2])])]) }
+    let others = (0..<3).map { _ in
+      RestClient(bob).request("POST", "/v1/tables/items", ["columns": ["list_id": .string(list)]])
+    }
+    let set: [Sent] =
+      [.delete("lists", list)] + ids.map { .delete("items", $0, rev: $0 == ids[1] ? 2 : 1) }
+    let answers = try #require(server.inline).respond(to: [alice.request([set])] + others)
+    #expect(answers.dropFirst().allSatisfy { $0.status == 201 })
+    #expect(try alice.apply(answers[0]).refused.isEmpty)
+    for device in [alice, bob] {
+      try device.pull()
+      #expect(device.all("lists").isEmpty && device.all("items").isEmpty)
+    }
+    // What was not seen of a record that is named, and the three that nobody named.
+    #expect(
+      try server.integer("SELECT count(*) FROM conflicts", "SELECT count(*) FROM holdfast.conflicts") == 4)
+    #expect(try tombstones(of: "items") == 10_503)
+    #expect(try server.findings().isEmpty)
+  }
 }

@@ -85,4 +85,21 @@ struct ForeignSetTests {
       """, on: fixture)
     #expect(try await sets(fixture).map { $0.map(\.id) } == [[Self.id(0)], [Self.id(1)], [Self.id(2)]])
   }
+
+  @Test("a deletion and what goes with it are one change set, however many they are (I6)")
+  func deletion() async throws {
+    let fixture = try Fixture(schema: try Self.trees())
+    try await fixture.store.write { db in
+      for tree in [0, 5000] {
+        try db.execute("INSERT INTO trees (id, title) VALUES (\(Self.id(tree)), 'Oak')")
+        for node in 1...2500 {
+          try db.execute("INSERT INTO nodes (id, tree) VALUES (\(Self.id(tree + node)), \(Self.id(tree)))")
+        }
+      }
+    }
+    try run("UPDATE trees SET title = 'Elm'; DELETE FROM trees", on: fixture)
+    let sets = try await sets(fixture).dropFirst()
+    #expect(sets.map(\.count) == [2501, 2501])
+    #expect(sets.map { $0.first?.id } == [Self.id(0), Self.id(5000)])
+  }
 }

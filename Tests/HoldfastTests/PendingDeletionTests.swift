@@ -177,4 +177,34 @@ struct PendingDeletionTests {
     #expect(try await fixture.value("SELECT title FROM items") == .text("Milk"))
     #expect(try await fixture.value("SELECT count(*) FROM holdfast_edits") == .integer(0))
   }
+
+  @Test("a record goes with more below it than a change set has otherwise; others don't (I11)")
+  func large() async throws {
+    let fixture = try Fixture()
+    try await fixture.signIn()
+    func change(_ number: Int) -> String {
+      let id = "0193aaaa-0000-7000-8001-0000000\(10_000 + number)"
+      return
+        #"{"table":"items","id":"\#(id)","rev":1,"seq":2,"columns":{"list_id":"\#(IDs.list)","title":"\#(number)","done":false,"price":null,"after_id":null}}"#
+    }
+    try await fixture.answer(IDs.part(([IDs.listChange] + (0..<10_001).map(change)).joined(separator: ",")))
+    let error = await #expect(throws: StoreError.self) {
+      try await fixture.store.write { try $0.execute("DELETE FROM items") }
+    }
+    #expect(error?.code == .changeSetTooLarge)
+    #expect(error?.description.contains("not below others") == true)
+    try await fixture.store.write { try $0.delete(List.self, id: IDs.list) }
+    #expect(try await fixture.outbox().map { $0.elements?.count } == [10_002])
+    #expect(try await fixture.value("SELECT count(*) FROM items") == 0)
+    // Its undo would be too large.
+    let nothing = await #expect(throws: StoreError.self) { try await fixture.store.undo() }
+    #expect(nothing?.code == .nothingToUndo)
+    let request = try #require(
+      try await fixture.store.writer.perform {
+        try RequestPreparation(database: $0).prepare(changeSetLimit: 10)
+      })
+    #expect(request.operations == 10_002)
+    try await fixture.refuse(1)
+    #expect(try await fixture.value("SELECT count(*) FROM items") == 10_001)
+  }
 }

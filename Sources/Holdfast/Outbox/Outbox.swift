@@ -35,7 +35,7 @@ struct Outbox {
     defer { row.reset() }
     while sealed.count < changeSetLimit, size < sizeLimit, try row.step() {
       guard (1..<Int64.max / 2).contains(row.integer(0)),
-        (row.integer(0)..<row.integer(0) + Int64(SyncRequest.operationLimit)).contains(row.integer(1))
+        (row.integer(0)..<row.integer(0) + Int64(SyncRequest.deletionLimit)).contains(row.integer(1))
       else {
         throw StoreError(
           .databaseIsBroken,

@@ -91,10 +91,10 @@ struct Sealing {
     for record in loose {
       count += try recordSealing.seal(record, clock: &state.clock, isStrict: true, to: &writer)
     }
-    if count > SyncRequest.operationLimit || writer.count > Self.changeSetSize {
+    if count > operationLimit(loose) || writer.count > Self.changeSetSize {
       throw StoreError(
         .changeSetTooLarge,
-        "The transaction made \(count) edits of \(writer.count) bytes; write at most \(SyncRequest.operationLimit) and 8 MiB at once."
+        "The transaction made \(count) edits of \(writer.count) bytes; write at most \(SyncRequest.operationLimit) and 8 MiB at once. A transaction that only deletes may delete \(SyncRequest.deletionLimit) records, if at most \(SyncRequest.operationLimit) of them are not below others: delete some of what is below a record first, in transactions of their own."
       )
     }
     if count == 0 { return }
@@ -105,20 +105,51 @@ struct Sealing {
 
   private func sealForeign(_ loose: [LooseRecord], _ state: inout DeviceState) throws {
     let areAlone = try loose.map(sendable.isDoubtful)
-    var count: Int64 = 0
+    let below = countsBelow(loose)
+    var (count, together): (Int64, Int) = (0, 0)
     var writer = OperationWriter()
     for (index, record) in loose.enumerated() {
       let operations = try recordSealing.seal(record, clock: &state.clock, isStrict: false, to: &writer)
       count += operations
       if operations > 0 { try recordSealing.assign(record, to: state.nextNumber) }
-      let isFull = count >= Self.foreignSetOperations || writer.count >= Self.foreignSetSize
+      together = max(together - 1, below[index])
       let isLast = index == loose.count - 1 || areAlone[index + 1]
-      if count > 0, isFull || areAlone[index] || isLast {
+      let next = isLast ? 0 : Int64(below[index + 1])
+      let isFull = count + next >= Self.foreignSetOperations || writer.count >= Self.foreignSetSize
+      let isAtLimit = count >= SyncRequest.deletionLimit || writer.count >= Self.changeSetSize - (64 << 10)
+      if count > 0, together == 0 && (isFull || areAlone[index]) || isLast || isAtLimit {
         try enqueue(writer.finish(), count: count, state: &state)
         writer = OperationWriter()
         count = 0
       }
     }
+  }
+
+  /// How many deletions behind each one go with it. They stay in its change set: if the server refuses that, none of them is done.
+  private func countsBelow(_ loose: [LooseRecord]) -> [Int] {
+    var counts = loose.map { _ in 0 }
+    var first: Int?
+    var deleted = DeletedRecords(schema)
+    for (index, record) in loose.enumerated() where record.deletion != nil {
+      if let first, deleted.areAbove(record) {
+        counts[first] += 1
+      } else {
+        (first, deleted) = (index, DeletedRecords(schema))
+      }
+      deleted.insert(record)
+    }
+    return counts
+  }
+
+  /// How many operations a change set of these records may have. The server deletes what is below a record bit by bit, so that these are not counted.
+  private func operationLimit(_ loose: [LooseRecord]) -> Int {
+    guard loose.count > SyncRequest.operationLimit, loose.allSatisfy({ $0.deletion != nil }) else {
+      return SyncRequest.operationLimit
+    }
+    var deleted = DeletedRecords(schema)
+    for record in loose { deleted.insert(record) }
+    let alone = loose.count { !deleted.areAbove($0) }
+    return alone > SyncRequest.operationLimit ? SyncRequest.operationLimit : SyncRequest.deletionLimit
   }
 
   private func enqueue(_ body: [UInt8], count: Int64, state: inout DeviceState) throws {

@@ -132,7 +132,7 @@ struct Mending {
 
     init?(_ row: [SQLiteValue]) {
       guard let first = row[0].integer, let last = row[1].integer, (1..<Int64.max / 2).contains(first),
-        (first..<Int64.max / 2).contains(last), last - first < SyncRequest.operationLimit,
+        (first..<Int64.max / 2).contains(last), last - first < SyncRequest.deletionLimit,
         let before = row[2].text.flatMap(Fingerprint.init), let chain = row[3].text.flatMap(Fingerprint.init)
       else { return nil }
       (self.first, self.last, self.before, self.chain) = (first, last, before, chain)

@@ -11,7 +11,7 @@ struct UndoHistory {
 
   /// At most so many transactions are kept.
   static let limit = 100
-  /// At most so many bytes, of all. A larger transaction leaves nothing to undo: what came before it must not be taken for the last.
+  /// At most so many bytes, of all. A larger transaction, or one whose undo would be too large, leaves nothing to undo: what came before it must not be taken for the last.
   static let size = 4 << 20
 
   /// Keeps what a transaction has made. After it was sealed, which may bring values into another form.
@@ -32,7 +32,7 @@ struct UndoHistory {
       guard let change = UndoneRecord(name, record.id, from: before, to: after) else { continue }
       change.json.write(to: &writer)
       isEmpty = false
-      if writer.count > Self.size {
+      if writer.count > Self.size || records.count > SyncRequest.operationLimit {
         try connection.run("DELETE FROM holdfast_undo")
         return nil
       }

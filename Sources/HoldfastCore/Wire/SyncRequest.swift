@@ -45,6 +45,8 @@ package struct SyncRequest: Sendable {
   package static let changeSetLimit = 1000
   /// The maximum number of operations in one change set.
   package static let operationLimit = 10000
+  /// The same for one that only deletes. At most `operationLimit` of its records may not be below others of them: a record goes with all below it.
+  package static let deletionLimit = 100_000
   /// The maximum number of acks in one request.
   package static let ackLimit = 100_000
 
@@ -186,23 +188,26 @@ package struct SyncRequest: Sendable {
       }
       let start = reader.offset
       var count = 0
+      var limit = deletionLimit
       var list: [RecordOperation] = []
       var refused: RefusedOperation?
       try reader.readArray { reader in
         count += 1
-        if refused != nil || count > operationLimit {
+        if refused != nil || count > limit {
           try reader.skipValue()
           return
         }
         switch try operations.read(&reader) {
-        case .success(let operation): list.append(operation)
+        case .success(let operation):
+          list.append(operation)
+          if operation.kind != .delete { limit = operationLimit }
         case .failure(let problem): refused = RefusedOperation(index: count - 1, problem: problem)
         }
       }
       if count == 0 { throw Problem(.invalidRequest, "A change set has at least one operation.") }
-      if count > operationLimit {
+      if count > limit {
         refused = RefusedOperation(
-          index: operationLimit, problem: Problem(.changeSetTooLarge, "It has \(count) operations."))
+          index: limit, problem: Problem(.changeSetTooLarge, "It has \(count) operations."))
       }
       sets.append(
         ReceivedChangeSet(

@@ -164,7 +164,10 @@ package final class ChangeSetRun {
     let isFirst = cut == nil
     if isFirst { cut = try Deleting(run: self).decide() }
     isPiece = cut != nil
-    return try !isPiece || Deleting(run: self).removeBelowNamed(isFirst: isFirst)
+    if !isPiece { return true }
+    guard try Deleting(run: self).removeBelowNamed(isFirst: isFirst) else { return false }
+    try Deleting(run: self).prefetchNamed(operations.indices)
+    return true
   }
 
   /// Called when one operation has written everything.

@@ -49,6 +49,7 @@ extension Deleting {
     var zones: [String?] = []
     // The tables and zones that are certain.
     var known: Set<Footprint.Key> = []
+    var alone = 0
     for operation in run.operations {
       guard let live = try stores.tables[operation.table].record(operation.id),
         try ledger.role(of: author.user, in: live.zone) != nil
@@ -61,9 +62,27 @@ extension Deleting {
         guard try isCertain(live) else { return nil }
         known.insert(Footprint.Key(table: live.table, id: live.zone))
       }
+      if !isBelowNamed(live) { alone += 1 }
       zones.append(live.zone)
     }
+    // These go together, in the last piece.
+    if alone > SyncRequest.operationLimit {
+      throw Problem(
+        .changeSetTooLarge,
+        "It deletes \(alone) records that are not below each other; \(SyncRequest.operationLimit) may go at once."
+      )
+    }
     return CutDeletion(zones: zones)
+  }
+
+  /// Whether a record goes with another one that the set names.
+  private func isBelowNamed(_ live: StoredRecord) -> Bool {
+    stores.links[live.table].contains { link in
+      guard link.isInZone, link.onDelete == .cascade, let above = live.values[link.column].text else {
+        return false
+      }
+      return above != live.id && run.deletedRev(link.target, above) != nil
+    }
   }
 
   /// Deletes what is below the named records, up to the limit of one transaction. The named records go last, in one transaction.
@@ -73,7 +92,12 @@ extension Deleting {
   func removeBelowNamed(isFirst: Bool) throws -> Bool {
     guard var cut = run.cut else { return true }
     defer { run.cut = cut }
+    var fetched = cut.done
     while cut.done < run.operations.count {
+      if cut.done == fetched {
+        fetched = min(fetched + 200, run.operations.count)
+        try prefetchNamed(cut.done..<fetched)
+      }
       run.work.addOperation()
       let operation = run.operations[cut.done]
       if let live = try stores.tables[operation.table].record(operation.id),
@@ -95,6 +119,13 @@ extension Deleting {
       if run.work.microseconds > stores.pieceLimit, cut.done < run.operations.count { return false }
     }
     return true
+  }
+
+  /// Reads the records that operations name, many together.
+  func prefetchNamed(_ range: Range<Int>) throws {
+    for (table, operations) in Dictionary(grouping: run.operations[range], by: \.table) {
+      try stores.tables[table].prefetch(operations.map(\.id))
+    }
   }
 
   /// Deletes a named record in the last piece, with what others have added below it since.

@@ -114,8 +114,16 @@ extension SyncCommand {
       footprint.records.append(Footprint.Key(table: item.table, id: item.id))
       footprint.zones.append(item.zone)
     }
+    var first = request.first
     for set in request.changeSets {
+      let cut = progress.cut.flatMap { $0.place == first ? $0 : nil }
+      first += Int64(set.count)
       guard case .success(let operations) = set.content else { continue }
+      // Of a deletion in pieces, each piece needs only some of the records, and finds them.
+      if let cut {
+        footprint.zones += TextSet(cut.zones.compactMap { $0 }).sorted()
+        continue
+      }
       for operation in operations { footprint.add(operation, schema, user: key.user) }
     }
     return footprint

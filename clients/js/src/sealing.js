@@ -16,7 +16,9 @@ import { numberKey } from "./state.js";
 import { nextStamp } from "./time.js";
 import { WriteError } from "./write-error.js";
 
-const operationLimit = 10_000;
+export const operationLimit = 10_000;
+/** Of a change set that only deletes, if at most `operationLimit` of its records are not below others of them. */
+const deletionLimit = 100_000;
 const changeSetSize = 8 << 20;
 
 const keyOf = ({ table, id }) => `${table}/${id}`;
@@ -82,8 +84,8 @@ export class Sealing {
     const { operations } = this;
     if (operations.length === 0) return;
     const body = `[${operations.join(",")}]`;
-    if (operations.length > operationLimit || utf8Length(body) > changeSetSize) {
-      throw new WriteError("change-set-too-large", "The transaction is too large. Write at most 10,000 operations and 8 MiB at once.");
+    if (operations.length > this.limitOf(changes) || utf8Length(body) > changeSetSize) {
+      throw new WriteError("change-set-too-large", "The transaction is too large. Write at most 10,000 operations and 8 MiB at once. A transaction that only deletes may delete 100,000 records, if at most 10,000 of them are not below others: delete some of what is below a record first, in transactions of their own.");
     }
     for (const { table, id, before, step } of steps) this.addStep(table, id, before, step);
     for (const { table, id, record } of moved) {
@@ -94,6 +96,17 @@ export class Sealing {
     const [first, count] = [device.nextNumber, operations.length];
     this.draft.put("outbox", numberKey(this.set), { key: this.set, first, last: first + count - 1, before: device.chain, chain, body });
     this.draft.device = { ...device, clock: this.clock, chain, nextKey: this.set + 1, nextNumber: first + count };
+  }
+
+  /** How many operations the change set may have. The server deletes what is below a record bit by bit, so that these are not counted. */
+  limitOf(changes) {
+    if (this.operations.length <= operationLimit || changes.some(({ after }) => after)) return operationLimit;
+    const deleted = new Set(changes.map(keyOf));
+    const isBelow = ({ table, id, before }) => this.schema.linksOf({ name: table }).some((link) => {
+      const above = `${link.target}/${before?.columns[link.column]}`;
+      return link.isInZone && link.onDelete === "cascade" && above !== `${table}/${id}` && deleted.has(above);
+    });
+    return changes.filter((change) => !isBelow(change)).length > operationLimit ? operationLimit : deletionLimit;
   }
 
   /** Adds a step on top of what was there before the transaction. */

@@ -2,12 +2,13 @@
 
 import { utf8Length } from "./bytes.js";
 import { combined } from "./merge.js";
+import { operationLimit } from "./sealing.js";
 import { numberKey } from "./state.js";
 import { WriteError } from "./write-error.js";
 
 /** How many transactions are kept. */
 const longest = 100;
-/** So many bytes are kept of all. A larger transaction leaves nothing to undo. */
+/** So many bytes are kept of all. A larger transaction, or one whose undo would be too large, leaves nothing to undo. */
 const largest = 4 << 20;
 
 const keyOf = ({ table, id }) => `${table}/${id}`;
@@ -16,7 +17,8 @@ const keyOf = ({ table, id }) => `${table}/${id}`;
 export function remember(draft, changes, kind = "undo") {
   const own = changes.filter(({ table }) => table !== "conflicts");
   if (own.length === 0) return;
-  const size = utf8Length(JSON.stringify(own, (_, value) => (typeof value === "bigint" ? String(value) : value)));
+  const written = utf8Length(JSON.stringify(own, (_, value) => (typeof value === "bigint" ? String(value) : value)));
+  const size = own.length > operationLimit ? Infinity : written;
   const { device } = draft;
   draft.put("undo", numberKey(device.nextUndo), { kind, set: device.nextKey - 1, size, changes: own });
   draft.device = { ...device, nextUndo: device.nextUndo + 1 };

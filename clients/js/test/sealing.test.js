@@ -243,3 +243,24 @@ for (const seed of (process.env.SEEDS ?? "1,2,3,4").split(",").map(Number)) {
     assert.deepEqual(contents(other), contents(device));
   });
 }
+
+test("a record goes with more below it than a change set has otherwise; others don't (I11)", async (t) => {
+  const { device } = await open(t);
+  const list = await device.write((db) => db.insert("lists", { title: "long" }));
+  for (let part = 0; part < 3; part++) {
+    await device.write((db) => {
+      for (let number = 0; number < 3500; number++) db.insert("items", { list, title: `${part} ${number}` });
+    });
+  }
+  await device.sync();
+  const ids = device.store.all("items").map(({ id }) => id);
+  assert.equal(ids.length, 10_500);
+  await assert.rejects(device.write((db) => ids.forEach((id) => db.delete("items", id))), /not below others/);
+  assert.equal(device.store.all("items").length, 10_500);
+  await device.write((db) => db.delete("lists", list));
+  assert.equal(device.store.all("items").length, 0);
+  const [set] = device.store.reader().draft.sorted("outbox");
+  assert.equal(set.last - set.first + 1, 10_501);
+  // Its undo would be too large.
+  assert.equal(device.store.undoable.undo, false);
+});
