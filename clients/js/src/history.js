@@ -156,6 +156,17 @@ export class Histories {
         if (zone !== undefined && zone !== server.zone) this.keepCopy(name, { ...server, zone });
       }
       for (const dirty of [...this.dirty()]) if (dirty.table === name) this.settleSteps(dirty, to, parentColumn);
+      for (const dirty of [...this.dirty()]) if (dirty.table === to) this.moveAlong(dirty, name, parentColumn);
+    }
+  }
+
+  /** What others have put below a record since an edit moved it here goes along with it. */
+  moveAlong(parent, table, column) {
+    const step = parent.steps.findLast(({ kind, zone }) => kind === "moved" || (kind === "update" && zone));
+    const zone = step && this.draft.record(parent.table, parent.id)?.zone;
+    if (!zone) return;
+    for (const child of this.draft.referring({ table, column }, parent.id)) {
+      if (child.zone !== zone) this.add(table, child.id, { set: step.set, kind: "moved", zone });
     }
   }
 

@@ -154,6 +154,35 @@ test("an edit that waits follows its parent back from a refused move (I7)", asyn
   await expectAgreement(bob, await again());
 });
 
+test("what others have put below a record goes along with its move before that is confirmed (I7)", async (t) => {
+  const { ada, bob, again } = await open(t);
+  const [shared, target] = [await list(ada, "Shared"), await list(ada, "Target")];
+  const item = await ada.write((db) => db.insert("items", { list: shared, title: "Tent" }));
+  await share(ada, bob, shared, target);
+  const [part, note] = await ada.write((db) => {
+    const part = db.insert("parts", { item, title: "Peg" });
+    return [part, db.insert("notes", { part, title: "Bent" })];
+  });
+  await ada.sync();
+  const { transport } = bob.engine;
+  const shown = [];
+  bob.engine.transport = {
+    request: async (request) => {
+      if (bob.store.get("notes", note)) shown.push([zoneOf(bob, "parts", part), zoneOf(bob, "notes", note)]);
+      const answer = await transport.request(request);
+      // While the answer with them is on its way.
+      if (bob.store.get("items", item).list === shared) await bob.write((db) => db.update("items", item, { list: target }));
+      return answer;
+    },
+  };
+  await bob.sync();
+  assert.ok(shown.length > 0);
+  for (const zones of shown) assert.deepEqual(zones, [target, target]);
+  await ada.sync();
+  await expectAgreement(bob, await again());
+  assert.equal(zoneOf(ada, "notes", note), target);
+});
+
 test("what is below a record whose move lost stays in the zone of that record (I7)", async (t) => {
   const { ada, bob, again } = await open(t);
   const [shared, target] = [await list(ada, "Shared"), await list(ada, "Target")];
