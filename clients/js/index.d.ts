@@ -199,6 +199,7 @@ export class SyncEngine {
   signUp(name: string, password: string, device?: string): Promise<void>;
   signIn(name: string, password: string, device?: string): Promise<void>;
   signInWithToken(token: string, device?: string): Promise<void>;
+  /** Rejects with a RangeError when edits, or what a restored server lacks, would be lost, unless `force`; the device then stays signed in. */
   signOut(options?: { erases?: boolean; force?: boolean }): Promise<void>;
   /** Any other request of the protocol. Rejects with a ServerError or a SyncError. */
   request(method: string, path: string, body?: object): Promise<any>;

@@ -247,12 +247,15 @@ export class Store {
   /**
    * Removes all that the device keeps, as one commit: what another tab writes meanwhile counts.
    *
-   * @throws RangeError when edits would be lost, unless `force`.
+   * @throws RangeError when edits would be lost, or what a restored server lacks, unless `force`.
    */
   erase({ force = false } = {}) {
     return this.transact((draft) => {
-      const unsent = waiting(draft) + draft.sorted("quarantine").length;
+      const unsent = waiting(draft) + draft.sorted("quarantine").length + draft.sorted("recovered").length;
       if (unsent > 0 && !force) throw new RangeError(`${unsent} edits are not on the server. Sync first, or use force to lose them.`);
+      const zones = new Zones(draft, this.schema);
+      const lacking = zones.all().filter(([zone, { resync }]) => zones.isAhead(zone) || resync === "verified").length;
+      if (lacking > 0 && !force) throw new RangeError(`The server was restored, and may lack what this device has of ${lacking} zones. Sync first, or use force to lose it.`);
       const { ownSchema, ownVersion } = draft.device;
       const columns = draft.get("local", "columns");
       for (const name of draft.storeNames()) for (const [key] of [...draft.entries(name)]) draft.delete(name, key);

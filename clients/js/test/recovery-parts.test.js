@@ -143,3 +143,38 @@ test("edits do not wait for a zone of a restored server that waits for its resyn
   assert.equal(laptop.store.get("lists", other).title, "Other");
   assert.equal(phone.store.get("items", tent).title, "Tent");
 });
+
+test("a sign-out removes nothing that a restored server may lack, unless it is forced (I2)", async (t) => {
+  const { phone, laptop, list, backUp, restore } = await open(t);
+  await phone.sync();
+  backUp();
+  await phone.write((db) => db.insert("items", { list, title: "Tent" }));
+  await phone.sync();
+  await phone.sync();
+  await restore();
+  // The network goes behind each answer.
+  const { transport } = phone.engine;
+  const isRestored = () => phone.store.state.store("zones").get(list).resync === "restored";
+  const hasRecovered = () => (phone.store.state.store("recovered")?.size ?? 0) > 0;
+  const seen = new Set();
+  for (let isDone = false; !isDone;) {
+    let isSent = false;
+    phone.engine.transport = {
+      request: async (request) => {
+        if (isSent || request.path !== "v1/sync") throw new Error("There is no network.");
+        isSent = true;
+        return transport.request(request);
+      },
+    };
+    isDone = await phone.sync().then(() => true, () => false);
+    if (!isRestored() && !hasRecovered()) continue;
+    seen.add(isRestored() ? "restored" : "recovered");
+    await assert.rejects(phone.engine.signOut({ erases: true }), RangeError);
+  }
+  assert.deepEqual([...seen], ["restored", "recovered"]);
+  phone.engine.transport = transport;
+  await phone.engine.signOut({ erases: true });
+  assert.deepEqual(phone.store.all("items"), []);
+  await laptop.sync();
+  assert.deepEqual(laptop.store.all("items").map(({ title }) => title), ["Tent"]);
+});
