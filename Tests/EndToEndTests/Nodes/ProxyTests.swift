@@ -1,6 +1,8 @@
 import Foundation
 import Holdfast
+import HoldfastHTTP
 import HoldfastServer
+import Synchronization
 import TemporaryPostgres
 import Testing
 
@@ -103,6 +105,34 @@ import Testing
     }
     try await tablet.engine.sync()
     #expect(try await tablet.titles() == titles)
+  }
+
+  /// Counts what nodes have got.
+  private final class Count: Sendable {
+    let value = Mutex(0)
+  }
+
+  @Test(
+    "sends no write to a second node that the first one has got and not answered (I1)",
+    .timeLimit(.minutes(3)),
+    arguments: RunningProxy.Kind.allCases)
+  func once(kind: RunningProxy.Kind) throws {
+    let count = Count()
+    let silent = try (0..<2).map { _ in
+      try HTTPServer(threads: 1) { request, responder in
+        var answer = HTTPResponse.plain(status: 200)
+        if request.path != "/readyz" {
+          count.value.withLock { $0 += 1 }
+          answer.isCut = true
+        }
+        responder.respond(answer)
+      }
+    }
+    let proxy = try RunningProxy(kind, before: silent.map { Int($0.port) } + [1], in: folder)
+    for (number, method) in ["PUT", "DELETE", "PATCH", "POST"].enumerated() {
+      let answer = try proxy.ask("/v1/tables/lists/x", "--json", "{}", "--request", method)
+      #expect(answer.status == 502 && count.value.withLock { $0 } == number + 1, "\(method)")
+    }
   }
 
   @Test(
