@@ -57,5 +57,32 @@ extension ColumnSchema {
       }
       throw Problem(.invalidValue, "\(name) nests deeper than \(ColumnSchema.jsonDepthLimit).")
     }
+    if Self.hasFarExponent(text) {
+      throw Problem(.invalidValue, "\(name) has a number with an exponent beyond \(Self.exponentLimit).")
+    }
+  }
+
+  /// The greatest exponent of a number in a JSON value, either way: that of a double. PostgreSQL's `jsonb` writes numbers out, and would make a hundred
+  /// thousand digits of a few bytes.
+  private static let exponentLimit = 308
+
+  private static func hasFarExponent(_ json: String) -> Bool {
+    var (isText, isEscaped, exponent) = (false, false, Int?.none)
+    for byte in json.utf8 {
+      switch byte {
+      case _ where isEscaped: isEscaped = false
+      case UInt8(ascii: "\\"): isEscaped = true
+      case UInt8(ascii: "\""): (isText, exponent) = (!isText, nil)
+      case _ where isText: continue
+      // Also that of `true` and `false`, behind which no digit comes.
+      case UInt8(ascii: "e"), UInt8(ascii: "E"): exponent = 0
+      case UInt8(ascii: "0")...UInt8(ascii: "9"):
+        exponent = exponent.map { min($0 * 10 + Int(byte - UInt8(ascii: "0")), 10_000) }
+        if let exponent, exponent > exponentLimit { return true }
+      case UInt8(ascii: "+"), UInt8(ascii: "-"): continue
+      default: exponent = nil
+      }
+    }
+    return false
   }
 }

@@ -65,7 +65,11 @@ enum ValueVectors {
     ),
     (
       ColumnSchema("c", .json),
-      ["{\"a\": [1, 2.50]}", "1", #""text""#, "null", array(deep: 32), array(deep: 33)]
+      [
+        "{\"a\": [1, 2.50]}", "1", #""text""#, "null", array(deep: 32), array(deep: 33), "1e308",
+        "[1,0.1E+309]", "[-1.5e-309,2]",
+        #"{"1e999":"\"2e999","a":[true,5e1]}"#,
+      ]
     ),
     (
       ColumnSchema("c", .json, policy: .set),

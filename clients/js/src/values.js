@@ -12,6 +12,8 @@ import { isTimestamp } from "./time.js";
 
 /** How deep arrays and objects may nest in a value of JSON. */
 const jsonDepthLimit = 32;
+/** The greatest exponent of a number in a value of type json, either way: that of a double. */
+const exponentLimit = 308;
 
 /** A value that a column refuses, with a code of docs/PROTOCOL.md, section 10. */
 export class ValueError extends Error {
@@ -188,6 +190,11 @@ function checkJSON(column, text, fail) {
     value = parse(text, { maximumDepth: jsonDepthLimit });
   } catch (error) {
     fail("invalid-value", error.message.startsWith("Too deep") ? `nests deeper than ${jsonDepthLimit}.` : "must be JSON.");
+  }
+  // Some databases write numbers out: a few bytes would become a hundred thousand.
+  const outside = text.replace(/"(?:[^"\\]|\\.)*"/g, "");
+  if ([...outside.matchAll(/[eE][+-]?(\d+)/g)].some(([, digits]) => Number(digits) > exponentLimit)) {
+    fail("invalid-value", `has a number with an exponent beyond ${exponentLimit}.`);
   }
   if (column.merge === "set" && !(elements(text)?.length === value?.length && Array.isArray(value))) {
     fail("invalid-value", "must be an array of texts, each once.");
