@@ -111,6 +111,23 @@ import Testing
     #expect(try server.findings().isEmpty)
   }
 
+  @Test("a recovered record of an app without a column leaves what the server has of it (I2)")
+  func olderApp() throws {
+    let test = try Self(TestServer.schema()) { alice, list in
+      let item = try alice.makeItem(list)
+      try alice.sync([.update("items", item, ["note": "Kept"])])
+      return item
+    }
+    let record: JSONValue = [
+      "table": "items", "id": .string(test.item), "zone": .string(test.list), "rev": 3,
+      "columns": ["list_id": .string(test.list), "title": "Oat milk"],
+    ]
+    #expect(try test.codes(test.recover(test.bob, [record])).isEmpty)
+    try test.alice.pull()
+    #expect(test.alice.column("items", test.item, "title") == "Oat milk")
+    #expect(test.alice.column("items", test.item, "note") == "Kept")
+  }
+
   // MARK: Turns
 
   @Test(

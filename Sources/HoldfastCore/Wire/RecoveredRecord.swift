@@ -16,6 +16,8 @@ package struct RecoveredRecord: Sendable {
   package let rev: Int64
   /// The values in column order; nil for a tombstone.
   package let values: [Value]?
+  /// The columns that the device's app does not have: of these the server's values stay.
+  package var unknown: Set<Int> = []
 
   /// Whether it is a tombstone.
   package var isDeletion: Bool { values == nil }
@@ -90,8 +92,11 @@ extension OperationReader {
       return .failure(Problem(.invalidValue, "A recovered rev is at most \(RecoveredRecord.greatestRev)."))
     }
     do {
-      let values = try columns.map { try self.values(in: $0, of: schema.tables[table]) }
-      return .success(RecoveredRecord(table: table, id: id, zone: zone, rev: rev, values: values))
+      let sent = try columns.map { try self.values(in: $0, of: schema.tables[table]) }
+      let values = try sent.map { try schema.tables[table].completed($0).map { $0 ?? .null } }
+      var record = RecoveredRecord(table: table, id: id, zone: zone, rev: rev, values: values)
+      if let sent { record.unknown = Set(sent.indices.filter { sent[$0] == nil }) }
+      return .success(record)
     } catch let problem as Problem {
       return .failure(problem)
     } catch let error as JSONError {
@@ -99,13 +104,12 @@ extension OperationReader {
     }
   }
 
-  private func values(in columns: UnsafeBufferPointer<UInt8>, of table: TableSchema) throws -> [Value] {
-    let values = try table.values(in: columns) { key, reader in
+  private func values(in columns: UnsafeBufferPointer<UInt8>, of table: TableSchema) throws -> [Value?] {
+    try table.values(in: columns) { key, reader in
       // A value of an unknown column is refused instead of lost. It waits in quarantine for a server that knows the column.
       guard table.index(called: key) == nil, try reader.peekKind() == .null else { return false }
       try reader.readNull()
       return true
     }
-    return try table.completed(values).map { $0 ?? .null }
   }
 }

@@ -140,7 +140,7 @@ struct Recovering: ChangeSetPart {
 
   private func replace(_ live: StoredRecord, by item: RecoveredRecord) throws -> Int64? {
     guard let values = item.values else { return nil }
-    let columns = schema.tables[item.table].columns.indices.filter { values[$0] != live.values[$0] }
+    let columns = values.indices.filter { values[$0] != live.values[$0] && !item.unknown.contains($0) }
     Trace.took(.recovered)
     let zone = try take(columns, of: item, into: live, rev: item.rev)
     try logReplaced(columns, by: item, in: live, zone: zone)
@@ -242,7 +242,9 @@ struct Recovering: ChangeSetPart {
     let columns = schema.tables[item.table].columns
     let stamps = RecordStamps(live.stamps)
     return columns.indices.compactMap { index in
-      guard let value = item.values?[index], value != live.values[index] else { return nil }
+      guard let value = item.values?[index], value != live.values[index], !item.unknown.contains(index) else {
+        return nil
+      }
       let last = stamps?[columns[index].name]
       return Overlap(
         column: index, policy: "restore", base: nil,
