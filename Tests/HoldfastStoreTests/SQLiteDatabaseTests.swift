@@ -41,6 +41,24 @@ import Testing
     #expect(code { try server.reopen() } == .unreachable)
   }
 
+  @Test("a restore that can't move the database of before aside counts for nothing (I2)")
+  func restoreRefused() throws {
+    let server = try TestServer()
+    let alice = try server.signUp("alice")
+    let backup = try server.backUp()
+    let list = try alice.makeList()
+    server.inline = nil
+    let folder = (server.database as NSString).deletingLastPathComponent
+    try Data().write(to: URL(fileURLWithPath: folder + "/replaced-1"))
+    #expect(throws: ServerError.self) {
+      try Restore(server.location, environment: server.world.environment).run(backup, replacing: true)
+    }
+    #expect(!FileManager.default.fileExists(atPath: server.database + ".whole"))
+    try server.reopen()
+    try alice.pull()
+    #expect(alice.has("lists", list))
+  }
+
   @Test(
     "a restored file keeps a write-ahead log: its first opening changes no mode that a kill could cut in two (I2)"
   )

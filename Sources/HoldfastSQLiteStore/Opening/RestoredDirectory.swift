@@ -46,10 +46,27 @@ package struct RestoredDirectory {
       clear(partial)
       throw error
     }
-    try rename(partial, to: whole)
-    try finish()
+    do { try rename(partial, to: whole) } catch {
+      clear(partial)
+      clear(whole)
+      throw error
+    }
+    let before = Self.endings.filter { exists(directory.database + $0) }
+    do { try finish() } catch {
+      // As long as the database of before stands, nothing of the restore counts.
+      guard isUnfinished, before.allSatisfy({ exists(directory.database + $0) }) else {
+        throw ServerError(
+          .unreachable,
+          "\(error) The restore is committed all the same: the next start finishes it. The database of before is in \(directory.path)/replaced-…"
+        )
+      }
+      clear(whole)
+      throw error
+    }
     return findings
   }
+
+  private static let endings = ["-wal", "-shm", ""]
 
   /// Whether a committed restore is not finished.
   package var isUnfinished: Bool { exists(whole) }
@@ -57,8 +74,7 @@ package struct RestoredDirectory {
   /// Finishes a committed restore. Requires the directory's lock.
   package func finish() throws(ServerError) {
     guard isUnfinished else { return }
-    let endings = ["-wal", "-shm", ""]
-    if endings.contains(where: { exists(directory.database + $0) }) {
+    if Self.endings.contains(where: { exists(directory.database + $0) }) {
       // The database file moves last: a folder without one belongs to an interrupted attempt.
       var number = 1
       while exists("\(directory.path)/replaced-\(number)/holdfast.db") { number += 1 }
@@ -66,7 +82,7 @@ package struct RestoredDirectory {
       if mkdir(aside, 0o700) != 0, errno != EEXIST {
         throw ServerError(.unreachable, "\(aside) can't be made: \(systemMessage(errno)).")
       }
-      for ending in endings where exists(directory.database + ending) {
+      for ending in Self.endings where exists(directory.database + ending) {
         try rename(directory.database + ending, to: "\(aside)/holdfast.db\(ending)")
       }
     }
