@@ -134,6 +134,7 @@ struct SettleFunction {
   }
 
   /// The error for a root record whose id names an existing zone: a user's, a public one, or that of a record of another table.
+  /// It may be deleted: its members are there.
   private func taken(_ index: Int) -> String {
     guard tables.schema.tables[index].zone == .root else { return "" }
     let others = tables.schema.tables.indices.filter { $0 != index && tables.schema.tables[$0].zone == .root }
@@ -143,7 +144,7 @@ struct SettleFunction {
       : """
 
               OR EXISTS (SELECT FROM holdfast.records r WHERE r.record_table IN (\(others.map { tables.name($0) }.joined(separator: ", ")))
-                AND r.id = s.id AND r.state = 0)
+                AND r.id = s.id)
       """
     return """
           IF EXISTS (SELECT FROM unnest(keys, stand, states) s (id, stands, state)
