@@ -69,7 +69,13 @@ import Testing
   @Test("once the owner who has recovered it has left, the others decide about members (I10, I12)")
   func ownerLeft() throws {
     let lost = try Lost(.owner)
-    for device in [lost.bob, lost.anna] { _ = try lost.comeBack(device) }
+    let suite = RecoveryTests()
+    _ = try lost.comeBack(lost.anna)
+    let items = [
+      suite.root(lost.list, "Lost"), suite.member(lost.membership, lost.bob, lost.list, .owner, rev: 1),
+    ]
+    #expect(try suite.returned(lost.anna, items).isEmpty)
+    _ = try lost.comeBack(lost.bob)
     _ = try lost.server.signUp("carol")
     let path = "/v1/zones/\(lost.list)/membership"
     let left = try RestClient(lost.anna).send("DELETE", path)

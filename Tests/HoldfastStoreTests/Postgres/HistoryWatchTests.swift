@@ -26,7 +26,7 @@ import Testing
       guard report.sql.contains("pg_snapshot_xmax"),
         let rows = try? PostgresConnection(url).query("SELECT pg_current_xact_id()::text::bigint")
       else { return }
-      watch.confirmed(rows.int64(0, 0), in: epoch)
+      watch.confirmed.confirm(rows.int64(0, 0), in: epoch)
       count.withLock { $0 += 1 }
     }
     let connection = try PostgresConnection(url, options: options)
