@@ -9,9 +9,9 @@ cd "$(dirname "$0")/.."
 filter=(--filter "${1:-.}")
 modules=(HoldfastStore Holdfast HoldfastServer Simulation HoldfastCore HoldfastCurl HoldfastHTTP HoldfastTesting HoldfastPostgres HoldfastSQLite HoldfastRecords Guide Cards EndToEnd)
 # What is the same whatever store is chosen.
-one_store=(--skip SQLite --skip NodeTests --skip '^Holdfast(Server|Store)Tests\.(CollectionState|Conditional|CrossOrigin|EventHub|Forwarding|Guess|OpenAPI|RestBadInput|WebhookPlan|Wire)')
+one_store=(--skip SQLite --skip NodeTests --skip '^Holdfast(Server|Store)Tests\.(AnswerLog|BadInput|CollectionState|Conditional|ConsoleAccess|CrossOrigin|EventHub|FairQueue|Forwarding|Guess|HTTPThreadTime|Hashing|JWT|LogQueue|OfflinePage|OpenAPI|RestBadInput|SnapshotRange|WebTests|WebhookPlan|Wire|Worker|Zstandard)')
 # What takes PostgreSQL by itself, whatever store is chosen.
-chosen=(--skip '^Holdfast(Server|Store)Tests\.(Adoption|Agreement|AnswerMoment|Cascade|ErasureSQL|FilledColumn|Failover|Mismatch|NoGap|Payload|Plan|PostgresOpening|Repair|RollingSchema|SetColumn|SQLCount|SQLRead|StatementTimeout|Structure|TeamError|Trigger)')
+chosen=(--skip '^Holdfast(Server|Store)Tests\.(Adopt|Agreement|AnswerMoment|Cascade|ConfirmedTransactions|ErasureSQL|FilledColumn|Failover|FloatDigits|HistoryWatch|Isolation|LockTurn|LookUp|Mismatch|NoGap|OptionalStructure|Payload|Plan|PoolerTarget|PostgresOpening|PutBack|Referen|Repair|RewrittenRow|RoleNamedHoldfast|RollingSchema|SchemaFit|SetColumn|SQLCount|SQLRead|StatementTimeout|StoredColumns|Structure|TeamError|Trigger|ZoneFence)')
 quick=(--skip '^EndToEndTests\.(?!Access|Convergence)')
 # What happens on the device or in HTTP alone, and what the tests of nodes do with PostgreSQL in their own way.
 once=(--skip '^EndToEndTests\.(CleanExit|CommandJSON|CommandLine|Conflict|DocumentedCommand|EarlyAnswer|Hostile|Identity|List|PristineKill|Proxy|Quarantine|RequestStorm|Scrambled|Snapshot|Terminal|TLS|Undo)')
@@ -69,6 +69,10 @@ run() {
   if [[ $module == EndToEnd ]]; then set -- "$@" --experimental-maximum-parallelization-width 4; fi
   # With over a thousand open descriptors Foundation's Process reads past its list of them, and the process ends.
   if [[ $module == Holdfast ]]; then set -- "$@" --experimental-maximum-parallelization-width 16; fi
+  # Each test has a database with connections of its own, which wait for each other.
+  if [[ ${HOLDFAST_TEST_STORE:-} == postgres && $module != EndToEnd ]]; then
+    set -- "$@" --experimental-maximum-parallelization-width 3
+  fi
   others=$(printf '%s\n' "${modules[@]}" | grep -vx "$module" | paste -sd '|')
   output=$(mktemp -p "$folder")
   # Not by "swift test", which waits until no other build is under way.
