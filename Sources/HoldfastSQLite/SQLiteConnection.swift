@@ -94,7 +94,7 @@ public final class SQLiteConnection {
   }
 
   /// SQLite's handle of the open connection.
-  var database: OpaquePointer {
+  package var database: OpaquePointer {
     guard let handle else { preconditionFailure("This SQLite connection has been closed.") }
     return handle
   }

@@ -22,10 +22,18 @@ package struct AppTransaction {
   }
 
   /// Writes change sets of the quarantine again in one transaction. See `Store.resend`.
-  package func resend(_ number: Int64, _ amend: (inout [QuarantinedOperation]) throws -> Void) throws {
+  ///
+  /// - Parameter sealed: is called behind each change set.
+  package func resend(
+    _ number: Int64, _ amend: (inout [QuarantinedOperation]) throws -> Void,
+    sealed: () throws -> Void = {}
+  ) throws {
     try database.transaction(.immediate, isOfApp: true) {
       try sealing.sealForeign()
-      try Resending(database: database).resend(number, amending: amend, sealing: seal)
+      try Resending(database: database).resend(number, amending: amend) {
+        try seal()
+        try sealed()
+      }
     }
   }
 

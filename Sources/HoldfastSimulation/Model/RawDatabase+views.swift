@@ -11,9 +11,7 @@ extension RawDatabase {
   func deviceView(tables: [String]) throws -> DeviceView {
     try atOnce {
       var view = DeviceView()
-      for table in tables {
-        try records(of: table) { key, row, _, _ in view.tables[key] = row }
-      }
+      view.tables = try records(of: tables)
       view.outbox = try rows("SELECT body FROM holdfast_outbox ORDER BY first").map { Self.text($0[0]) }
       view.quarantine = try rows("SELECT n, body, problem FROM holdfast_quarantine ORDER BY n").map {
         DeviceView.Quarantined(number: $0[0].number ?? 0, body: Self.text($0[1]), problem: Self.text($0[2]))
@@ -37,6 +35,15 @@ extension RawDatabase {
       }
       return view
     }
+  }
+
+  /// The records of tables.
+  func records(of tables: [String]) throws -> Tables {
+    var found: Tables = [:]
+    for table in tables {
+      try records(of: table) { key, row, _, _ in found[key] = row }
+    }
+    return found
   }
 
   /// The deletions that a device remembers, with their times in milliseconds since 1970.

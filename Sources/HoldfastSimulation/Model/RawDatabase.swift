@@ -15,6 +15,7 @@ final class RawDatabase {
 
   let path: String
   private var handle: OpaquePointer?
+  private let isBorrowed: Bool
   private var statements: TextMap<OpaquePointer> = [:]
   /// The last view, with SQLite's data version, which changes with each commit of another connection.
   private var seen: (version: Int64, view: Any)?
@@ -22,6 +23,7 @@ final class RawDatabase {
   /// Opens an existing file.
   init(path: String) throws {
     self.path = path
+    isBorrowed = false
     let result = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nil)
     guard result == SQLITE_OK else {
       let text = message
@@ -31,13 +33,16 @@ final class RawDatabase {
     }
   }
 
+  /// Reads over an open connection, inside its transaction.
+  init(inside connection: OpaquePointer) { (path, handle, isBorrowed) = ("", connection, true) }
+
   deinit { close() }
 
   /// Closes the connection, which is then unusable.
   func close() {
     for statement in statements.values { sqlite3_finalize(statement) }
     statements = [:]
-    sqlite3_close_v2(handle)
+    if !isBorrowed { sqlite3_close_v2(handle) }
     handle = nil
   }
 

@@ -240,7 +240,7 @@ extension World {
     return try run(as: process) { try Observer(process, path: path) }
   }
 
-  private func tables(_ version: Schemas.Version) -> [String] { schema(version).tables.map(\.name) }
+  func tables(_ version: Schemas.Version) -> [String] { schema(version).tables.map(\.name) }
 
   /// The columns of a version's tables, by the model's names.
   func columns(of version: Schemas.Version) -> TextMap<TextSet> {

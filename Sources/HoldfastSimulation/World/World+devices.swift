@@ -110,6 +110,8 @@ extension World {
     let environment = environment(of: app, device)
     let before = device.view
     let isForeign = command.seed % 8 == 0
+    // What is here behind each change set of the transaction.
+    var steps: [Tables] = []
     device.isDiscarding = command.seed % 32 == 2 && !before.quarantine.isEmpty
     do {
       try run(as: app.process) {
@@ -120,8 +122,11 @@ extension World {
           }
         }
         if command.seed % 8 == 2, let refused = before.quarantine.first {
+          let inside = RawDatabase(inside: app.database.connection.database)
           return try AppTransaction(database: app.database).resend(refused.number) {
             Self.amend(&$0, command)
+          } sealed: {
+            steps.append(try inside.records(of: tables(device.version)))
           }
         }
         func edit(_ db: Database) throws {
@@ -139,8 +144,11 @@ extension World {
       guard checkLife(app, device, .writing) else { return }
       device.interrupted = .nothing
       look(at: device)
-      oracle.wrote(
-        device: device.machine, user: userID(of: device), before: before.tables, after: device.view.tables)
+      var last = before.tables
+      for step in steps.dropLast() + [device.view.tables] {
+        oracle.wrote(device: device.machine, user: userID(of: device), before: last, after: step)
+        last = step
+      }
       if device.isDiscarding { oracle.discarded(device: device.machine, view: device.view) }
       oracle.resent(device: device.machine, view: device.view)
       if isForeign { seal(app, device) }
