@@ -199,17 +199,16 @@ struct RecoveredRecords {
     let refused = Dictionary(refused.map { ($0.index, $0.problem) }) { first, _ in first }
     var (quarantined, lacking) = (0, LackingRecords())
     for (index, number) in numbers.enumerated() {
-      if let problem = refused[Int64(index)], try isSentAgain(number, Problem(document: problem)?.code) {
-        continue
-      }
-      if let problem = refused[Int64(index)],
-        let row = try connection.row(
+      if let problem = refused[Int64(index)] {
+        if try isSentAgain(number, Problem(document: problem)?.code) { continue }
+        if let row = try connection.row(
           "SELECT body, zone, arrived_in FROM holdfast_recovered WHERE n = ?", [.integer(number)])
-      {
-        for zone in [row[1].text, row[2].text].compactMap({ $0 }) { try zones.resync(zone) }
-        if let set = try changeSet(of: row[0].blob ?? []) {
-          try quarantine.add(first: -1, body: set, operation: -1, problem: problem, RolledBack(), &lacking)
-          quarantined += 1
+        {
+          for zone in [row[1].text, row[2].text].compactMap({ $0 }) { try zones.resync(zone) }
+          if let set = try changeSet(of: row[0].blob ?? []) {
+            try quarantine.add(first: -1, body: set, operation: -1, problem: problem, RolledBack(), &lacking)
+            quarantined += 1
+          }
         }
       }
       try connection.run("DELETE FROM holdfast_recovered WHERE n = ?", [.integer(number)])

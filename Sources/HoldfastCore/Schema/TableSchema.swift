@@ -95,23 +95,24 @@ public struct TableSchema: Hashable, Sendable {
   /// The only column of `conflicts` that users write.
   package static let resolutionColumn = "resolution"
 
+  /// The bytes of the JSON of the longest text: a scalar takes six bytes at most.
+  private static let longestTextJSON = 6_000_002
+
   /// Conflicting edits, with both values. The server creates them; users resolve them.
   package static let conflicts = TableSchema(
     "conflicts", zone: .server,
     columns: [
       ColumnSchema("record_table", .text, required: true), ColumnSchema("record_id", .text, required: true),
       ColumnSchema("column_name", .text, required: true), ColumnSchema("policy", .text, required: true),
-    ]
-      // The JSON of the longest text: a scalar takes six bytes at most.
-      + ["base", "winner_value", "loser_value"].map {
-        ColumnSchema($0, .json, maximumLength: 6_000_002)
-      } + [
-        ColumnSchema("winner_user", .text), ColumnSchema("winner_device", .text),
-        ColumnSchema("winner_at", .timestamp),
-        ColumnSchema("loser_user", .text), ColumnSchema("loser_device", .text),
-        ColumnSchema("loser_at", .timestamp),
-        ColumnSchema(resolutionColumn, .text, oneOf: ["winner", "loser", "other"]),
-        ColumnSchema("resolved_by", .text),
-        ColumnSchema("resolved_at", .timestamp),
-      ], indexes: [["record_id"], ["resolution"]])
+      ColumnSchema("base", .json, maximumLength: longestTextJSON),
+      ColumnSchema("winner_value", .json, maximumLength: longestTextJSON),
+      ColumnSchema("loser_value", .json, maximumLength: longestTextJSON),
+      ColumnSchema("winner_user", .text), ColumnSchema("winner_device", .text),
+      ColumnSchema("winner_at", .timestamp),
+      ColumnSchema("loser_user", .text), ColumnSchema("loser_device", .text),
+      ColumnSchema("loser_at", .timestamp),
+      ColumnSchema(resolutionColumn, .text, oneOf: ["winner", "loser", "other"]),
+      ColumnSchema("resolved_by", .text),
+      ColumnSchema("resolved_at", .timestamp),
+    ], indexes: [["record_id"], ["resolution"]])
 }

@@ -61,7 +61,7 @@ struct BackupManifest {
     else { throw damaged }
     self.init(
       engine: engine, format: format, epoch: epoch,
-      // Earlier releases wrote none.
+      // Without them no earlier epoch is known.
       earlier: json["earlier_epochs"]?.elements?.compactMap(\.stringValue) ?? [], schema: schema,
       takenAt: takenAt, zones: zones, records: records)
   }

@@ -5,6 +5,7 @@ import HoldfastService
 struct AccountExport {
   /// The number of records in one read.
   private static let stretch = 200
+
   /// A position in an export.
   struct Place: Equatable {
     var zone: String

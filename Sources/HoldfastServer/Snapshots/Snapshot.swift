@@ -30,7 +30,7 @@ struct SnapshotEra: Sendable, Hashable {
     text = epoch + ContentHash(of: Self.form(of: schema).map { Array($0.utf8) }).text.prefix(16)
   }
 
-  /// Parses the part of a file's name. Earlier releases wrote the epoch alone.
+  /// Takes the part of a file's name as it is. One of another form is another era.
   init(_ text: Substring) { self.text = String(text) }
 
   fileprivate static func form(of schema: SyncSchema) -> [String] {

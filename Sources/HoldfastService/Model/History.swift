@@ -70,9 +70,7 @@ package struct History: Sendable, Equatable {
 
   /// The rows of `meta` that begin the next epoch.
   package func meta(of next: NewEpoch) -> [(key: String, value: String)] {
-    [
-      ("epoch", next.id), ("previous_epoch", epoch),
-      ("earlier_epochs", earlier.prefix(Self.memory - 1).joined(separator: " ")),
+    Self.meta(next.id, after: [epoch] + earlier.prefix(Self.memory - 1)) + [
       ("epoch_began", String(next.began)), ("epoch_reason", next.reason.rawValue),
       ("epoch_fork", next.isForkKnown ? "known" : "unknown"),
     ]

@@ -126,6 +126,7 @@ export class Recovery {
     for (const key of keys) this.draft.delete("recovered", key);
     return quarantined;
   }
+
   /** The sealed operation that writes a noted record; null for one of the server's own. */
   operation({ table, id, zone, rev, columns, deleted }, now) {
     if (table === "conflicts") return null;
