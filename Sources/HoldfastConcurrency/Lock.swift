@@ -6,10 +6,12 @@
 
 /// A mutex with a condition variable. It uses pthread's, which the thread sanitizer understands.
 ///
-/// @unchecked Sendable: both pointers are constant, and their targets are designed for concurrent use.
+/// @unchecked Sendable: both pointers are constant, and their targets are designed for concurrent use. `waking` is accessed only with the lock held.
 package final class Lock: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+  /// How many threads to wake when the lock is released: a thread that wakes while the lock is held would only wait for it.
+  private var waking = 0
 
   package init() {
     mutex.initialize(to: pthread_mutex_t())
@@ -36,12 +38,17 @@ package final class Lock: @unchecked Sendable {
   /// Runs `body` with the lock held; not reentrant.
   package func hold<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
     pthread_mutex_lock(mutex)
-    defer { pthread_mutex_unlock(mutex) }
+    defer {
+      let count = takeWaking()
+      pthread_mutex_unlock(mutex)
+      wake(count)
+    }
     return try body()
   }
 
   /// Waits for a signal, at most until `deadline`; spurious wakeups are possible. Only inside `hold`, which is released while waiting.
   package func wait(until deadline: MonotonicTime) {
+    wake(takeWaking())
     #if canImport(Darwin)
       var span = timespec(milliseconds: deadline.remaining)
       pthread_cond_timedwait_relative_np(condition, mutex, &span)
@@ -52,13 +59,29 @@ package final class Lock: @unchecked Sendable {
   }
 
   /// Waits for a signal; spurious wakeups are possible. Only inside `hold`, which is released while waiting.
-  package func wait() { pthread_cond_wait(condition, mutex) }
+  package func wait() {
+    wake(takeWaking())
+    pthread_cond_wait(condition, mutex)
+  }
 
-  /// Wakes one waiting thread.
-  package func signal() { pthread_cond_signal(condition) }
+  /// Wakes one waiting thread, when the lock is released. Only inside `hold`.
+  package func signal() { waking += 1 }
 
-  /// Wakes all waiting threads.
-  package func broadcast() { pthread_cond_broadcast(condition) }
+  /// Wakes all waiting threads, when the lock is released. Only inside `hold`.
+  package func broadcast() { waking = .max / 2 }
+
+  private func takeWaking() -> Int {
+    defer { waking = 0 }
+    return waking
+  }
+
+  private func wake(_ count: Int) {
+    switch count {
+    case 0: break
+    case 1: pthread_cond_signal(condition)
+    default: pthread_cond_broadcast(condition)
+    }
+  }
 }
 
 extension timespec {

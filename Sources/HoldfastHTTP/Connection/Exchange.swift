@@ -46,16 +46,20 @@ final class Exchange: @unchecked Sendable {
   /// Sets the answer, and wakes the connection if it waits for it. Callable from any thread; false if there is an answer already.
   @discardableResult
   func answer(_ answer: Answer) -> Bool {
-    lock.hold {
+    let isAwaited: Bool? = lock.hold {
       switch state {
-      case .open: state = .answered(answer)
+      case .open:
+        state = .answered(answer)
+        return false
       case .waiting:
         state = .answered(answer)
-        connection.loop.wake(connection)
-      case .answered, .streaming, .sent: return false
+        return true
+      case .answered, .streaming, .sent: return nil
       }
-      return true
     }
+    // Without the lock, which the HTTP thread takes as soon as it wakes.
+    if isAwaited == true { connection.loop.wake(connection) }
+    return isAwaited != nil
   }
 
   /// Returns the answer. Nil if there is none yet; the connection is then woken by the answer. Called only by the HTTP thread. The lock

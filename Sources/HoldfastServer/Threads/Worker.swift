@@ -1,6 +1,13 @@
 import HoldfastConcurrency
 import HoldfastHTTP
 import HoldfastService
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
 
 /// A bounded queue of jobs, fair between clients, and the threads that run the jobs in batches.
 ///
@@ -31,6 +38,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
   /// The number of groups of jobs that are being added. Meanwhile no thread takes a job.
   private var groups = 0
   private var threads: [SystemThread] = []
+  private let hasJobs = Atomic<Bool>(false)
 
   /// Starts the threads.
   ///
@@ -129,7 +137,10 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
   }
 
   /// Wakes a thread if there is something to do for it.
-  private func wake() { if canTake, asleep > 0 || waiting.count >= wanted { lock.signal() } }
+  private func wake() {
+    hasJobs.store(canTake, ordering: .relaxed)
+    if canTake, asleep > 0 || waiting.count >= wanted { lock.signal() }
+  }
 
   private var canTake: Bool { waiting.isReady && groups == 0 }
 
@@ -141,9 +152,16 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
     wanted = .max
   }
 
+  /// Looks for another job for a moment, and lets other threads run meanwhile: to be woken from sleep takes longer than a small job does.
+  private func linger() {
+    let end = ContinuousClock.now + .microseconds(100)
+    while !hasJobs.load(ordering: .relaxed), ContinuousClock.now < end { sched_yield() }
+  }
+
   private func run(_ number: Int) {
     var last = (jobs: 0, deadline: MonotonicTime(milliseconds: 0))
     while true {
+      if last.jobs == 1 { linger() }
       let taken = lock.hold {
         while !canTake, phase == .open || waiting.count > 0 {
           asleep += 1
