@@ -1,15 +1,15 @@
 /// A queue of jobs: first in, first out for each client; clients take turns.
-package struct FairQueue<Client: Hashable, Job> {
+public struct FairQueue<Client: Hashable, Job> {
   /// The limits of one client.
-  package struct Share: Sendable {
+  public struct Share: Sendable {
     /// The maximum number of queued jobs.
-    package let waiting: Int
+    public let waiting: Int
     /// The maximum number of jobs running at the same time.
-    package let running: Int
+    public let running: Int
 
     /// Creates limits.
     @inlinable
-    package init(waiting: Int, running: Int) { (self.waiting, self.running) = (waiting, running) }
+    public init(waiting: Int, running: Int) { (self.waiting, self.running) = (waiting, running) }
   }
 
   @usableFromInline struct Line {
@@ -17,10 +17,36 @@ package struct FairQueue<Client: Hashable, Job> {
     @usableFromInline var running = 0
 
     @inlinable init(running: Int = 0) { self.running = running }
+
+    @inlinable var isIdle: Bool { running == 0 && jobs.isEmpty }
+
+    /// Adds a job; whether the client gets a turn.
+    @inlinable
+    mutating func insert(_ job: Job, atFront: Bool, _ share: Share) -> Bool {
+      let getsTurn = jobs.isEmpty && running < share.running
+      if atFront { jobs.insert(job, at: 0) } else { jobs.append(job) }
+      return getsTurn
+    }
+
+    /// Takes the first job, and says whether the client gets another turn.
+    @inlinable
+    mutating func take(_ share: Share) -> (job: Job, hasMore: Bool) {
+      running += 1
+      let job = jobs.removeFirst()
+      return (job, !jobs.isEmpty && running < share.running)
+    }
+
+    /// Records that a job has ended; whether the client gets a turn.
+    @inlinable
+    mutating func finish(_ share: Share) -> Bool {
+      running -= 1
+      return !jobs.isEmpty && running + 1 == share.running
+    }
   }
 
   /// The number of queued jobs.
-  @usableFromInline package internal(set) var count = 0
+  @inlinable public var count: Int { queued }
+  @usableFromInline var queued = 0
   @usableFromInline let share: Share
   @usableFromInline var lines: [Client: Line] = [:]
   /// The clients with a runnable job, each once, in the order of their turns.
@@ -28,15 +54,15 @@ package struct FairQueue<Client: Hashable, Job> {
 
   /// Creates a queue with the same limits for each client.
   @inlinable
-  package init(share: Share) { self.share = share }
+  public init(share: Share) { self.share = share }
 
   /// Whether a job can run now.
-  @inlinable package var isReady: Bool { !turns.isEmpty }
+  @inlinable public var isReady: Bool { !turns.isEmpty }
 
   /// Appends a job to its client's line; false if the client is at its limit.
   @inlinable
-  package mutating func append(_ job: Job, of client: Client) -> Bool {
-    if lines[client, default: Line()].jobs.count >= share.waiting { return false }
+  public mutating func append(_ job: Job, of client: Client) -> Bool {
+    if let line = lines[client], line.jobs.count >= share.waiting { return false }
     insert(job, of: client)
     return true
   }
@@ -45,52 +71,45 @@ package struct FairQueue<Client: Hashable, Job> {
   ///
   /// - Parameter atFront: whether the job goes before the client's others, and the client before other clients.
   @inlinable
-  package mutating func insert(_ job: Job, of client: Client, atFront: Bool = false) {
-    var line = lines.removeValue(forKey: client) ?? Line()
-    if line.jobs.isEmpty, line.running < share.running {
-      turns.insert(client, at: atFront ? 0 : turns.count)
-    }
-    line.jobs.insert(job, at: atFront ? 0 : line.jobs.count)
-    lines[client] = line
-    count += 1
+  public mutating func insert(_ job: Job, of client: Client, atFront: Bool = false) {
+    queued += 1
+    guard lines[client, default: Line()].insert(job, atFront: atFront, share) else { return }
+    if atFront { turns.insert(client, at: 0) } else { turns.append(client) }
   }
 
   /// Takes up to `limit` jobs, one of each client in turn. Each counts as running until `finish`.
   @inlinable
-  package mutating func take(_ limit: Int) -> [(client: Client, job: Job)] {
+  public mutating func take(_ limit: Int) -> [(client: Client, job: Job)] {
     var taken: [(client: Client, job: Job)] = []
     while taken.count < limit, !turns.isEmpty {
       // One round: each client in it has one turn.
       let round = turns.prefix(limit - taken.count)
       turns.removeFirst(round.count)
       for client in round {
-        guard var line = lines.removeValue(forKey: client) else { continue }
-        taken.append((client, line.jobs.removeFirst()))
-        line.running += 1
-        if !line.jobs.isEmpty, line.running < share.running { turns.append(client) }
-        lines[client] = line
+        guard let (job, hasMore) = lines[client]?.take(share) else { continue }
+        taken.append((client, job))
+        if hasMore { turns.append(client) }
       }
     }
-    count -= taken.count
+    queued -= taken.count
     return taken
   }
 
   /// Records that a job of a client has ended.
   @inlinable
-  package mutating func finish(_ client: Client) {
-    guard var line = lines[client] else { return }
-    if !line.jobs.isEmpty, line.running == share.running { turns.append(client) }
-    line.running -= 1
-    lines[client] = line.running == 0 && line.jobs.isEmpty ? nil : line
+  public mutating func finish(_ client: Client) {
+    guard let index = lines.index(forKey: client) else { return }
+    if lines.values[index].finish(share) { turns.append(client) }
+    if lines.values[index].isIdle { lines.remove(at: index) }
   }
 
   /// Removes and returns all queued jobs.
   @inlinable
-  package mutating func removeAll() -> [Job] {
+  public mutating func removeAll() -> [Job] {
     defer {
       lines = lines.compactMapValues { $0.running == 0 ? nil : Line(running: $0.running) }
       turns = []
-      count = 0
+      queued = 0
     }
     return lines.values.flatMap(\.jobs)
   }
