@@ -22,7 +22,7 @@ package struct Fingerprint: Hashable, Sendable {
 
   /// Parses 16 hex digits; nil for any other text.
   package init?(_ text: String) {
-    guard let word = Hexadecimal.word(text) else { return nil }
+    guard let word = Hexadecimal.word(utf8: text.utf8) else { return nil }
     value = word
   }
 

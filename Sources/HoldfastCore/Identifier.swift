@@ -105,8 +105,7 @@ package enum Hexadecimal {
   }
 
   /// Parses exactly sixteen digits; nil for any other text.
-  static func word(_ text: some StringProtocol) -> UInt64? {
-    let bytes = text.utf8
+  static func word(utf8 bytes: some Collection<UInt8>) -> UInt64? {
     guard bytes.count == 16 else { return nil }
     var word: UInt64 = 0
     for byte in bytes {

@@ -77,33 +77,86 @@ public struct Reference: Hashable, Sendable {
   }
 }
 
-/// A column of a table.
+/// A column of a table. Its fields are shared by copies, as those of a table.
 public struct ColumnSchema: Hashable, Sendable {
+  struct Fields: Hashable, Sendable {
+    var name: String
+    var type: ColumnType
+    var required: Bool
+    var defaultValue: Value?
+    var maximumLength: Int?
+    var minimum: Int64?
+    var maximum: Int64?
+    var oneOf: [String]
+    var policy: MergePolicy
+    var reference: Reference?
+    var within: String?
+    var was: [String]
+  }
+
+  private var fields: Shared<Fields>
+
   /// The name: lower-case letters, digits and `_`, beginning with a letter, at most 63 characters.
-  public var name: String
+  public var name: String {
+    get { fields.value.name }
+    set { fields.own.name = newValue }
+  }
   /// The type of its values.
-  public var type: ColumnType
+  public var type: ColumnType {
+    get { fields.value.type }
+    set { fields.own.type = newValue }
+  }
   /// Whether null is invalid.
-  public var required: Bool
+  public var required: Bool {
+    get { fields.value.required }
+    set { fields.own.required = newValue }
+  }
   /// The value for a create that does not set the column.
-  public var defaultValue: Value?
+  public var defaultValue: Value? {
+    get { fields.value.defaultValue }
+    set { fields.own.defaultValue = newValue }
+  }
   /// For texts, the maximum length in Unicode scalars, 1 to 1,000,000; nil means 10,000.
-  public var maximumLength: Int?
+  public var maximumLength: Int? {
+    get { fields.value.maximumLength }
+    set { fields.own.maximumLength = newValue }
+  }
   /// For integers, the minimum.
-  public var minimum: Int64?
+  public var minimum: Int64? {
+    get { fields.value.minimum }
+    set { fields.own.minimum = newValue }
+  }
   /// For integers, the maximum.
-  public var maximum: Int64?
+  public var maximum: Int64? {
+    get { fields.value.maximum }
+    set { fields.own.maximum = newValue }
+  }
   /// For texts, the only allowed values; empty allows any.
-  public var oneOf: [String]
+  public var oneOf: [String] {
+    get { fields.value.oneOf }
+    set { fields.own.oneOf = newValue }
+  }
   /// The merge policy for concurrent edits.
-  public var policy: MergePolicy
+  public var policy: MergePolicy {
+    get { fields.value.policy }
+    set { fields.own.policy = newValue }
+  }
   /// For references, the target.
-  public var reference: Reference?
+  public var reference: Reference? {
+    get { fields.value.reference }
+    set { fields.own.reference = newValue }
+  }
   /// For positions, the reference column that groups records into lists. Nil means the column that determines the table's zone. Under other
   /// zone rules, nil makes the whole zone one list.
-  public var within: String?
+  public var within: String? {
+    get { fields.value.within }
+    set { fields.own.within = newValue }
+  }
   /// The former names of the column.
-  public var was: [String]
+  public var was: [String] {
+    get { fields.value.was }
+    set { fields.own.was = newValue }
+  }
 
   /// Creates a column. `SyncSchema` checks the combination.
   public init(
@@ -112,18 +165,11 @@ public struct ColumnSchema: Hashable, Sendable {
     policy: MergePolicy = .latest, reference: Reference? = nil, within: String? = nil,
     was: [String] = []
   ) {
-    self.name = name
-    self.type = type
-    self.required = required
-    self.defaultValue = defaultValue
-    self.maximumLength = maximumLength
-    self.minimum = minimum
-    self.maximum = maximum
-    self.oneOf = oneOf
-    self.policy = policy
-    self.reference = reference
-    self.within = within
-    self.was = was
+    fields = Shared(
+      Fields(
+        name: name, type: type, required: required, defaultValue: defaultValue, maximumLength: maximumLength,
+        minimum: minimum, maximum: maximum, oneOf: oneOf, policy: policy, reference: reference,
+        within: within, was: was))
   }
 
   /// Whether a server leaves the column out of a record for a device if it is null, which SQL may have written round the service. The

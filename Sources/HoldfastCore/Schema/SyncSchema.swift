@@ -14,19 +14,31 @@ public struct SyncSchema: Sendable, Hashable {
     public let isInZone: Bool
   }
 
-  /// The name of the app or its data.
-  public let name: String
-  /// The version of the schema, as the team numbers it; 0 if not stated.
-  public let version: Int64
-  /// The oldest schema version whose apps the server serves.
-  public let oldestVersion: Int64
-  /// The app's tables, then `members` and `conflicts`.
-  public let tables: [TableSchema]
-  /// All reference columns.
-  package let links: [Link]
+  private struct Fields: Hashable, Sendable {
+    let name: String
+    let version: Int64
+    let oldestVersion: Int64
+    let tables: [TableSchema]
+    let links: [Link]
+    /// Those of each table.
+    let ownLinks: [[Link]]
+    let indexes: TextMap<Int>
+    let formerIndexes: TextMap<Int>
+  }
 
-  private let indexes: TextMap<Int>
-  private let formerIndexes: TextMap<Int>
+  /// In one object, as the server copies a schema for each record.
+  private let fields: Shared<Fields>
+
+  /// The name of the app or its data.
+  public var name: String { fields.value.name }
+  /// The version of the schema, as the team numbers it; 0 if not stated.
+  public var version: Int64 { fields.value.version }
+  /// The oldest schema version whose apps the server serves.
+  public var oldestVersion: Int64 { fields.value.oldestVersion }
+  /// The app's tables, then `members` and `conflicts`.
+  public var tables: [TableSchema] { fields.value.tables }
+  /// All reference columns.
+  package var links: [Link] { fields.value.links }
 
   /// Checks the tables and resolves their references.
   ///
@@ -60,29 +72,29 @@ public struct SyncSchema: Sendable, Hashable {
             isInZone: !SyncSchema.isAcross(reference, of: table, in: tables)))
       }
     }
-    self.name = name
-    self.version = version
-    self.oldestVersion = oldestVersion
-    self.tables = tables
-    self.indexes = indexes
-    self.formerIndexes = formerIndexes
-    self.links = links
+    fields = Shared(
+      Fields(
+        name: name, version: version, oldestVersion: oldestVersion, tables: tables, links: links,
+        ownLinks: tables.indices.map { table in links.filter { $0.table == table } }, indexes: indexes,
+        formerIndexes: formerIndexes))
   }
 
   /// The index of a table; nil if unknown.
-  public func index(of table: String) -> Int? { indexes[table] }
+  public func index(of table: String) -> Int? { fields.value.indexes[table] }
 
   /// The index of the table with a current or former name; nil if unknown.
-  package func index(called table: String) -> Int? { indexes[table] ?? formerIndexes[table] }
+  package func index(called table: String) -> Int? {
+    fields.value.indexes[table] ?? fields.value.formerIndexes[table]
+  }
 
   /// A table by its name; nil if unknown.
-  public func table(_ name: String) -> TableSchema? { indexes[name].map { tables[$0] } }
+  public func table(_ name: String) -> TableSchema? { index(of: name).map { tables[$0] } }
 
   /// The references to a table.
   package func links(to table: Int) -> [Link] { links.filter { $0.target == table } }
 
   /// The references of a table.
-  package func links(of table: Int) -> [Link] { links.filter { $0.table == table } }
+  package func links(of table: Int) -> [Link] { fields.value.ownLinks[table] }
 
   /// The effect on a reference, where it does not restrict a deletion. A restricting reference from another zone neither prevents one nor is
   /// revealed.

@@ -32,34 +32,65 @@ public struct TableRoles: Hashable, Sendable {
 }
 
 /// A table of records.
+///
+/// The server copies it for each record, so its fields are in one object, which a copy shares until one of both changes.
 public struct TableSchema: Hashable, Sendable {
+  struct Fields: Hashable, Sendable {
+    var name: String
+    var zone: ZoneRule
+    var columns: [ColumnSchema]
+    var unique: [[String]]
+    var indexes: [[String]]
+    var roles: TableRoles
+    var was: [String]
+  }
+
+  private var fields: Shared<Fields>
+
   /// The name, in the same form as a column's.
-  public var name: String
+  public var name: String {
+    get { fields.value.name }
+    set { fields.own.name = newValue }
+  }
   /// The rule that determines the zone of the records.
-  public var zone: ZoneRule
+  public var zone: ZoneRule {
+    get { fields.value.zone }
+    set { fields.own.zone = newValue }
+  }
   /// The columns besides `id`, `zone`, `rev` and `seq`, which every table has.
-  public var columns: [ColumnSchema]
+  public var columns: [ColumnSchema] {
+    get { fields.value.columns }
+    set { fields.own.columns = newValue }
+  }
   /// Groups of columns whose combined values are unique in a zone.
-  public var unique: [[String]]
+  public var unique: [[String]] {
+    get { fields.value.unique }
+    set { fields.own.unique = newValue }
+  }
   /// The indexes, each a list of columns, for queries on the server within a zone.
-  public var indexes: [[String]]
+  public var indexes: [[String]] {
+    get { fields.value.indexes }
+    set { fields.own.indexes = newValue }
+  }
   /// The minimum role for each operation.
-  public var roles: TableRoles
+  public var roles: TableRoles {
+    get { fields.value.roles }
+    set { fields.own.roles = newValue }
+  }
   /// The former names of the table.
-  public var was: [String]
+  public var was: [String] {
+    get { fields.value.was }
+    set { fields.own.was = newValue }
+  }
 
   /// Creates a table. `SyncSchema` checks the combination.
   public init(
     _ name: String, zone: ZoneRule, columns: [ColumnSchema], unique: [[String]] = [],
     indexes: [[String]] = [], roles: TableRoles = TableRoles(), was: [String] = []
   ) {
-    self.name = name
-    self.zone = zone
-    self.columns = columns
-    self.unique = unique
-    self.indexes = indexes
-    self.roles = roles
-    self.was = was
+    fields = Shared(
+      Fields(
+        name: name, zone: zone, columns: columns, unique: unique, indexes: indexes, roles: roles, was: was))
   }
 
   /// The index of a column; nil if unknown.

@@ -13,8 +13,11 @@ package struct Stamp: Hashable, Comparable, Sendable {
   package init(milliseconds: Int64) { rawValue = min(max(0, milliseconds), 1 << 47 - 1) << 16 }
 
   /// Parses 16 hex digits; nil for any other text.
-  package init?(_ text: some StringProtocol) {
-    guard let word = Hexadecimal.word(text), word <= UInt64(Int64.max) else { return nil }
+  package init?(_ text: some StringProtocol) { self.init(utf8: text.utf8) }
+
+  /// The same for UTF-8 bytes.
+  package init?(utf8 bytes: some Collection<UInt8>) {
+    guard let word = Hexadecimal.word(utf8: bytes), word <= UInt64(Int64.max) else { return nil }
     rawValue = Int64(word)
   }
 

@@ -40,7 +40,7 @@ package struct OperationReader: Sendable {
     guard kind == .create ? Identifier.isUUID(id) : Identifier.isPossible(id) else {
       throw Problem(.invalidID, "id of an operation on \(name).")
     }
-    guard let stamp = fields.stamp.flatMap({ Stamp($0) }) else {
+    guard let stamp = fields.stamp else {
       throw Problem(.invalidOperation, "at must be 16 hex digits.")
     }
     guard fields.rev >= 0 else { throw Problem(.invalidOperation, "rev must not be negative.") }
@@ -56,19 +56,19 @@ package struct OperationReader: Sendable {
   ) throws -> ([RecordOperation.Setting], zone: String?, isPartial: Bool) {
     var zone: String?
     var isPartial = false
-    var values: [Value?] = Array(repeating: nil, count: table.columns.count)
-    if let columns = fields.columns {
-      values = try table.values(in: columns) { key, reader in
-        // An app with another schema sends null for each column without a value in a new record.
-        if kind == .create, try reader.peekKind() == .null, table.index(called: key) == nil {
-          isPartial = true
+    var values =
+      try fields.columns.map { columns in
+        try table.values(in: columns) { key, reader in
+          // An app with another schema sends null for each column without a value in a new record.
+          if kind == .create, try reader.peekKind() == .null, table.index(called: key) == nil {
+            isPartial = true
+            return true
+          }
+          guard table.zone == .explicit, key == "zone", try reader.peekKind() == .string else { return false }
+          zone = try reader.readString()
           return true
         }
-        guard table.zone == .explicit, key == "zone", try reader.peekKind() == .string else { return false }
-        zone = try reader.readString()
-        return true
-      }
-    }
+      } ?? table.noValues
     if let zone, !Identifier.isPossible(zone) {
       throw Problem(.invalidID, "zone of a record in \(table.name).")
     }
@@ -114,7 +114,7 @@ private struct Fields {
   var kind: String?
   var table: String?
   var id: String?
-  var stamp: String?
+  var stamp: Stamp?
   var rev: Int64 = 0
   var columns: UnsafeBufferPointer<UInt8>?
   var base: UnsafeBufferPointer<UInt8>?
@@ -126,7 +126,7 @@ private struct Fields {
     case ("op", .string): self.kind = try reader.readString()
     case ("table", .string): table = try reader.readString()
     case ("id", .string): id = try reader.readString()
-    case ("at", .string): stamp = try reader.readString()
+    case ("at", .string): stamp = try reader.readStringBytes { Stamp(utf8: $0) }
     case ("rev", .number):
       if case .integer(let number) = try reader.readNumber() { rev = number } else { wrong = "rev" }
     case ("columns", .object): columns = try reader.readRawValue()

@@ -10,7 +10,7 @@ extension TableSchema {
     in columns: UnsafeBufferPointer<UInt8>,
     other: (JSONKey, inout JSONReader) throws -> Bool = { _, _ in false }
   ) throws -> [Value?] {
-    var values: [Value?] = Array(repeating: nil, count: self.columns.count)
+    var values = noValues
     try JSONReader.read(columns) { reader in
       try reader.readObject { key, reader in
         if try other(key, &reader) { return }
@@ -25,6 +25,9 @@ extension TableSchema {
     }
     return values
   }
+
+  /// Nil for each column. `Array(repeating:count:)` would look the type up at run time, for each record.
+  var noValues: [Value?] { columns.map { _ in nil } }
 
   /// The problem of an operation that sets a column twice, by its current and a former name.
   package func namedTwice(_ column: Int) -> Problem {

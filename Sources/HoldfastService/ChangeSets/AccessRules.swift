@@ -72,7 +72,7 @@ struct AccessRules: ChangeSetPart {
   ) throws {
     var parents: [Footprint.Key] = []
     var isDependent = false
-    for link in stores.links[record.table] where columns.contains(link.column) && deletes(link) {
+    for link in schema.links(of: record.table) where columns.contains(link.column) && deletes(link) {
       guard let id = record.values[link.column].text else { continue }
       if !link.isInZone {
         isDependent = true
@@ -108,7 +108,7 @@ struct AccessRules: ChangeSetPart {
     while let key = next.popLast() {
       guard let record = try stores.tables[key.table].record(key.id) else { continue }
       run.work.addEdit()
-      for link in stores.links[key.table] where deletes(link) {
+      for link in schema.links(of: key.table) where deletes(link) {
         guard let id = record.values[link.column].text else { continue }
         if !link.isInZone || known.count > Self.searched { return true }
         let parent = Footprint.Key(table: link.target, id: id)

@@ -249,7 +249,7 @@ package final class ChangeSetRun {
         }
       }
     }
-    for link in stores.links[operation.table] {
+    for link in schema.links(of: operation.table) {
       let isParent = table.zone == .parent(table.columns[link.column].name)
       guard isParent || !author.isPresent && link.onDelete != .restrict,
         let id = operation.value(of: link.column)?.text, let create = laterCreate(of: link.target, id),

@@ -16,7 +16,7 @@ extension Creating {
 
   /// The references with a delete rule. Empty if the author saw the current records: a missing reference is then an error.
   private func links(of table: Int, _ onDelete: Reference.OnDelete) -> [SyncSchema.Link] {
-    author.isPresent ? [] : stores.links[table].filter { $0.onDelete == onDelete }
+    author.isPresent ? [] : schema.links(of: table).filter { $0.onDelete == onDelete }
   }
 
   /// Whether the reference decides the record's zone.
@@ -90,7 +90,7 @@ extension Creating {
 
   /// The zone to which an update moves a record; nil if it stays, or its new parent does not exist.
   private func destination(of merge: RecordMerge) throws -> String? {
-    guard let parent = stores.links[merge.record.table].first(where: isParent),
+    guard let parent = schema.links(of: merge.record.table).first(where: isParent),
       merge.changed.contains(parent.column)
     else { return nil }
     return try merge.record.values[parent.column].text.flatMap {

@@ -49,7 +49,7 @@ struct Creating: ChangeSetPart {
 
   private func insert(_ operation: RecordOperation, zone: String, rev: Int64, isNew: Bool) throws {
     let table = schema.tables[operation.table]
-    var values = [Value](repeating: .null, count: table.columns.count)
+    var values = table.columns.map { _ in Value.null }
     for setting in operation.settings { values[setting.column] = setting.value }
     if table.zone == .explicit { try MemberRules(run: run).completeMember(&values, in: zone) }
     let lost = try dropEnded(&values, of: operation, in: zone)
@@ -116,7 +116,7 @@ struct Creating: ChangeSetPart {
   func parentZone(_ table: Int, column: String, id: String?) throws -> String {
     let missing = Problem(.referenceMissing, "\(schema.tables[table].name).\(column)")
     guard let id,
-      let link = stores.links[table].first(where: {
+      let link = schema.links(of: table).first(where: {
         schema.tables[table].columns[$0.column].name == column
       })
     else { throw missing }

@@ -77,7 +77,7 @@ extension Deleting {
 
   /// Whether a record goes with another one that the set names.
   private func isBelowNamed(_ live: StoredRecord) -> Bool {
-    stores.links[live.table].contains { link in
+    schema.links(of: live.table).contains { link in
       guard link.isInZone, link.onDelete == .cascade, let above = live.values[link.column].text else {
         return false
       }

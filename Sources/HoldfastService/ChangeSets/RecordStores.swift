@@ -21,8 +21,6 @@ package final class RecordStores {
   package var members: Int { memberColumns.table }
   package let conflicts: Int
   package let memberColumns: MemberColumns
-  /// The references that each table has.
-  package let links: [[SyncSchema.Link]]
   /// The limits per user.
   package let limits: UserLimits
   /// The work of the current change set so far.
@@ -51,7 +49,6 @@ package final class RecordStores {
     self.random = random
     transaction = Transaction(store, schema)
     memberColumns = transaction.members
-    links = schema.tables.indices.map { schema.links(of: $0) }
     conflicts = schema.index(of: TableSchema.conflicts.name) ?? 0
   }
 

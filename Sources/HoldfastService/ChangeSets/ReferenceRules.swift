@@ -6,7 +6,7 @@ struct ReferenceRules: ChangeSetPart {
 
   /// Checks the new references of a record that was just written. References that do not hold are checked again at the end of the set.
   func checkReferences(of record: StoredRecord, over old: StoredRecord?) throws {
-    for link in stores.links[record.table] {
+    for link in schema.links(of: record.table) {
       if let old, old.values[link.column] == record.values[link.column] { continue }
       if try holds(link, of: record) { continue }
       run.openReferences.append(OpenReference(operation: run.current, link: link, id: record.id))

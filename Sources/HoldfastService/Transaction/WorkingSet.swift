@@ -171,7 +171,7 @@ final class WorkingSet {
   }
 
   func beginPart() {
-    for note in journal { note.slot.isNoted = false }
+    for index in journal.indices { journal[index].slot.isNoted = false }
     journal.removeAll(keepingCapacity: true)
   }
 

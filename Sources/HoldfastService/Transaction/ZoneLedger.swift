@@ -35,8 +35,17 @@ package final class ZoneLedger {
   private var known: [ZoneUser: Role?] = [:]
   /// The roles that the transaction changes.
   private(set) var changedRoles = ChangedRoles()
+  /// A role that was asked for.
+  private final class Known {
+    let zone: String
+    let user: String
+    let role: Role?
+
+    init(_ member: ZoneUser, _ role: Role?) { (zone, user, self.role) = (member.zone, member.user, role) }
+  }
+
   /// The role that was asked for last; nil when roles have changed since.
-  private var recent: (member: ZoneUser, role: Role?)?
+  private var recent: Known?
   /// What to take back when the part is undone.
   private var journal: [(slot: Slot, before: Zone?)] = []
   private var madeBefore = 0
@@ -264,10 +273,10 @@ package final class ZoneLedger {
 
   /// A user's role in a zone, by an own membership or by groups.
   func memberRole(of user: String, in zone: String) throws -> Role? {
-    if let recent, recent.member.zone == zone, recent.member.user == user { return recent.role }
+    if let recent, recent.zone == zone, recent.user == user { return recent.role }
     let member = ZoneUser(zone: zone, user: user)
     let role = try changedRoles[member] ?? known[member] ?? storedRole(of: member)
-    recent = (member, role)
+    recent = Known(member, role)
     return role
   }
 
