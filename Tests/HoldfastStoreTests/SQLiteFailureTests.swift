@@ -137,6 +137,29 @@ import Testing
     #expect(try Administration(server.location).doctor().isEmpty)
   }
 
+  @Test("the conflict clause of a trigger of the team's own holds for many new records as for one (I12)")
+  func clause() throws {
+    try server.connection.execute(
+      """
+      CREATE TABLE words (word TEXT PRIMARY KEY);
+      CREATE TRIGGER ours AFTER INSERT ON tags BEGIN INSERT OR IGNORE INTO words VALUES ('tag'); END
+      """)
+    let inline = try #require(server.inline)
+    let (list, first) = (alice.newID(), alice.newID())
+    func tag(_ id: String, _ name: String) -> Sent {
+      .create("tags", id, ["list_id": .string(list), "name": .string(name)])
+    }
+    let start = [Sent.create("lists", list, ["title": "List"]), tag(first, "a")]
+    _ = try alice.apply(inline.respond(to: alice.request([start])))
+    // The first tag leaves its name to another one at the end: until then nothing can be written alone.
+    let set =
+      [tag(alice.newID(), "a")] + (0..<20).map { tag(alice.newID(), "tag \($0)") }
+      + [Sent.update("tags", first, ["name": "b"], base: ["name": "a"])]
+    let answer = try alice.apply(inline.respond(to: alice.request([set])))
+    #expect(answer.refused.isEmpty && answer.confirmed == 24)
+    #expect(try server.connection.value("SELECT count(*) FROM words")?.integer == 1)
+  }
+
   @Test("a read that meets no writer answers from the moment before an open transaction (I6)")
   func snapshot() throws {
     let inline = try #require(server.inline)

@@ -24,10 +24,14 @@ package struct HistoryMark: Equatable, Sendable {
 
   /// The encoded mark.
   package var bytes: [UInt8] {
-    let runs = ([run] + earlier).map { "\($0.id):\($0.commits)" }.joined(separator: ",")
-    let text = "holdfast history 1 epoch=\(epoch) next=\(next) runs=\(runs)"
-    let padding = String(repeating: " ", count: max(0, Self.size - 1 - text.utf8.count))
-    return Array("\(text)\(padding)\n".utf8)
+    var text = "holdfast history 1 epoch=" + epoch + " next=" + next + " runs="
+    for (index, run) in ([run] + earlier).enumerated() {
+      text += (index == 0 ? "" : ",") + run.id + ":" + String(run.commits)
+    }
+    var bytes = Array(text.utf8.prefix(Self.size - 1))
+    while bytes.count < Self.size - 1 { bytes.append(UInt8(ascii: " ")) }
+    bytes.append(UInt8(ascii: "\n"))
+    return bytes
   }
 
   package init() {}

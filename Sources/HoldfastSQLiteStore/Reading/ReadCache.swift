@@ -24,12 +24,14 @@ final class ReadCache: @unchecked Sendable {
     case user(String)
   }
 
-  private struct Device {
+  private final class Device {
     let user: String
     var row: KnownDevice?
     var answer: (request: QuietRequest, bytes: [UInt8])?
     var zones: [ZoneProgress]?
     var hasNoRefusals = false
+
+    init(user: String) { self.user = user }
   }
 
   private struct User {
@@ -154,18 +156,19 @@ final class ReadCache: @unchecked Sendable {
 
   /// Changes what a device has of a zone, or drops its zones: also where it has so many that to look for one takes long.
   private func changeZone(_ zone: String, of number: Int64, _ body: (inout ZoneProgress) -> Bool) {
-    devices[number]?.answer = nil
-    guard let zones = devices[number]?.zones else { return }
-    guard zones.count <= Self.fewZones, let index = zones.firstIndex(where: { $0.zone == zone }),
-      var changed = devices[number]?.zones?[index], body(&changed)
-    else { return dropZones(of: number) }
-    devices[number]?.zones?[index] = changed
+    guard let device = devices[number] else { return }
+    device.answer = nil
+    let index = device.zones.flatMap { zones in
+      zones.count <= Self.fewZones ? zones.firstIndex { $0.zone == zone } : nil
+    }
+    guard let index, var changed = device.zones?[index], body(&changed) else { return device.zones = nil }
+    device.zones?[index] = changed
   }
 
   private func move(_ device: MovedDevice) {
-    guard let row = devices[device.number]?.row else { return }
-    devices[device.number]?.answer = nil
-    devices[device.number]?.row = KnownDevice(
+    guard let known = devices[device.number], let row = known.row else { return }
+    known.answer = nil
+    known.row = KnownDevice(
       key: row.key, confirmed: device.state.confirmed, chain: device.state.chain, seenAt: device.seenAt,
       sessionAt: row.sessionAt, acknowledgedRefusals: device.state.acknowledgedRefusals,
       isSessionUsed: device.state.isSessionUsed, issuedAfter: row.issuedAfter,
@@ -290,9 +293,12 @@ final class ReadCache: @unchecked Sendable {
     }
   }
 
-  private func change(_ key: DeviceKey, _ body: (inout Device) -> Void) {
+  private func change(_ key: DeviceKey, _ body: (Device) -> Void) {
+    if let known = devices[key.number] { return body(known) }
     users[key.user, default: User()].devices.insert(key.number)
-    body(&devices[key.number, default: Device(user: key.user)])
+    let device = Device(user: key.user)
+    devices[key.number] = device
+    body(device)
   }
 
   private func note(_ reader: Reader, _ zone: String) {

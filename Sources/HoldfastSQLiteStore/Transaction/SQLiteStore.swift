@@ -46,7 +46,7 @@ final class SQLiteStore: StoreWriter {
   private let cache: ReadCache?
   /// The state in which the transaction began, and how many rows were changed until then.
   private var began: (state: CommitState?, changes: Int) = (nil, 0)
-  /// The state that the last commit of this connection left; nil where another may have committed by then.
+  /// The state that the last commit of this connection left; nil where it wrote more than its delta, or another may have committed by then.
   private var left: CommitState?
   /// Whether a trigger, which only a team can have added, may write more than is told to.
   private var hasTriggers = false
@@ -100,11 +100,12 @@ final class SQLiteStore: StoreWriter {
     try damage.requireNone()
     if keeper != nil { try checkPlace() }
     try begin.run()
-    if let cache { try enter(cache) }
-    let rows = try findHistory.pairs()
-    history = try SQLiteEpoch.history(rows)
-    known.see(history)
-    try keeper?.requireSame(SQLiteHistory(rows))
+    if try cache.map(enter) ?? true {
+      let rows = try findHistory.pairs()
+      history = try SQLiteEpoch.history(rows)
+      known.see(history)
+      try keeper?.requireSame(SQLiteHistory(rows))
+    }
     // To ask for one thing after the other costs no more, but for records that are not there.
     var fetched = Fetched()
     let records = footprints.lazy.flatMap(\.records)
@@ -115,12 +116,14 @@ final class SQLiteStore: StoreWriter {
   }
 
   /// Notes in which state the transaction begins.
-  private func enter(_ cache: ReadCache) throws {
+  ///
+  /// - Returns: whether it is another one than the last commit left, so that what it said of the database is read again.
+  private func enter(_ cache: ReadCache) throws -> Bool {
     began = (connection.commitState, connection.totalChanges)
     cache.enter(began.state)
-    if left == nil || began.state != left {
-      hasTriggers = try connection.value("SELECT 1 FROM sqlite_schema WHERE type = 'trigger' LIMIT 1") != nil
-    }
+    if left != nil, began.state == left { return false }
+    hasTriggers = try connection.value("SELECT 1 FROM sqlite_schema WHERE type = 'trigger' LIMIT 1") != nil
+    return true
   }
 
   /// - Throws: `SQLiteError` if another process has moved the files away. If only the log is gone, first checkpoints its content into the
@@ -160,7 +163,7 @@ final class SQLiteStore: StoreWriter {
     if let cache {
       let state = connection.commitState
       cache.advance(from: began.state, to: state, isAll ? delta : nil)
-      left = began.state.flatMap { before in state.flatMap { $0.follows(before) ? $0 : nil } }
+      left = isAll ? began.state.flatMap { before in state.flatMap { $0.follows(before) ? $0 : nil } } : nil
     }
     if let commits { keeper?.advance(to: commits) }
   }
