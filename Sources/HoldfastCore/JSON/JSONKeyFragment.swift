@@ -14,4 +14,14 @@ package struct JSONKeyFragment: Hashable, Sendable {
     writer.append(UInt8(ascii: ":"))
     bytes = writer.bytes
   }
+
+  /// Encodes the beginning of a record with its table, for `beginObject`: `{"table":"notes","id":`.
+  package init(_ name: String, afterTable table: String) {
+    var writer = JSONWriter(capacity: table.utf8.count + name.utf8.count + 16)
+    writer.append(UInt8(ascii: "{"))
+    writer.key("table")
+    writer.string(table)
+    writer.key(named: name)
+    bytes = writer.bytes
+  }
 }

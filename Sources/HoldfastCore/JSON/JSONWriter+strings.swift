@@ -9,12 +9,17 @@ extension JSONWriter {
   /// Writes a string from bytes of a text column. Invalid UTF-8 becomes U+FFFD: SQLite stores any bytes as text, but the wire requires
   /// valid UTF-8.
   package mutating func string(utf8 bytes: UnsafeBufferPointer<UInt8>) {
-    if isWellFormedUTF8(bytes) {
-      beginValue()
-      appendQuoted(bytes)
-    } else {
-      string(String(decoding: bytes, as: UTF8.self))
+    beginValue()
+    guard let source = bytes.baseAddress else { return appendQuoted(bytes) }
+    let beginning = count
+    beginQuoted(bytes.count)
+    let plain = appendPlain(source, bytes.count)
+    if isWellFormedUTF8(UnsafeBufferPointer(rebasing: bytes[plain...])) {
+      return appendRest(source, from: plain, bytes.count)
     }
+    count = beginning
+    var valid = String(decoding: bytes, as: UTF8.self)
+    valid.withUTF8 { appendQuoted($0) }
   }
 
   private mutating func appendQuoted(_ bytes: UnsafeBufferPointer<UInt8>) {
@@ -26,13 +31,36 @@ extension JSONWriter {
     appendQuoted(start, bytes.count)
   }
 
-  /// Copies and escapes in one pass, 32 bytes at a time up to the first that is escaped, then eight.
   mutating func appendQuoted(_ source: UnsafePointer<UInt8>, _ length: Int) {
+    beginQuoted(length)
+    appendRest(source, from: 0, length)
+  }
+
+  private mutating func beginQuoted(_ length: Int) {
     reserve(length &+ 34)
-    var out = count
-    storage[out] = UInt8(ascii: "\"")
-    out &+= 1
+    storage[count] = UInt8(ascii: "\"")
+    count &+= 1
+  }
+
+  /// Copies the beginning of a text, 32 bytes at a time, as long as they are ASCII of which nothing is escaped.
+  ///
+  /// - Returns: how many bytes that were.
+  private mutating func appendPlain(_ source: UnsafePointer<UInt8>, _ length: Int) -> Int {
     var place = 0
+    while place &+ 32 <= length {
+      let words = loadWords(source + place)
+      guard isPlainForReading(words) else { break }
+      UnsafeMutableRawPointer(storage + count).storeBytes(of: words, as: SIMD4<UInt64>.self)
+      place &+= 32
+      count &+= 32
+    }
+    return place
+  }
+
+  /// Copies and escapes the rest of a text in one pass, 32 bytes at a time up to the first that is escaped, then eight.
+  private mutating func appendRest(_ source: UnsafePointer<UInt8>, from start: Int, _ length: Int) {
+    var out = count
+    var place = start
     while place &+ 32 <= length {
       let words = loadWords(source + place)
       UnsafeMutableRawPointer(storage + out).storeBytes(of: words, as: SIMD4<UInt64>.self)

@@ -37,6 +37,9 @@ package struct JSONWriter: ~Copyable {
     try body(UnsafeRawBufferPointer(start: storage, count: count))
   }
 
+  /// Reserves space for more bytes, where about so many follow: the buffer then doesn't grow step by step.
+  package mutating func reserveCapacity(_ more: Int) { reserve(more) }
+
   /// Clears the text, and keeps the buffer for the next one.
   package mutating func removeAll() {
     count = 0
@@ -46,6 +49,12 @@ package struct JSONWriter: ~Copyable {
 
   /// Writes `{`.
   package mutating func beginObject() { begin(UInt8(ascii: "{")) }
+
+  /// Writes a prepared beginning of an object, up to the colon before a value.
+  package mutating func beginObject(_ fragment: JSONKeyFragment) {
+    key(fragment)
+    depth &+= 1
+  }
 
   /// Writes `}`. Traps without a matching begin.
   package mutating func endObject() { end(UInt8(ascii: "}")) }

@@ -5,33 +5,39 @@ import HoldfastService
 /// Writes the changes of a zone in seq order, from SQLite's columns directly into JSON. Merges the ranges of all tables and of the
 /// tombstones while reading.
 final class SQLiteChangeFeed {
-  private struct Source {
+  private final class Source {
     let statement: Statement
     let columns: [(key: JSONKeyFragment, type: ColumnType, isOmittedIfNull: Bool)]
-    /// The table's name as JSON; empty for the tombstones, whose rows contain the name.
-    let name: [UInt8]
+    /// How its records begin; nil for the tombstones, whose rows have the names of their tables.
+    let beginning: JSONKeyFragment?
     /// The seq of the current row; `.max` after the last.
     var seq = Int64.max
+
+    init(
+      _ statement: Statement, _ columns: [(key: JSONKeyFragment, type: ColumnType, isOmittedIfNull: Bool)],
+      beginning: JSONKeyFragment?
+    ) { (self.statement, self.columns, self.beginning) = (statement, columns, beginning) }
+
+    func advance() throws { seq = try statement.step() ? statement.integer(0) : .max }
   }
 
-  private var sources: [Source]
+  private let sources: [Source]
 
   init(_ schema: SyncSchema, on connection: SQLiteConnection) throws {
-    sources = try schema.tables.map { table in
+    let records = try schema.tables.map { table in
       let columns = table.columns.map { ", \"\($0.name)\"" }.joined()
       return Source(
-        statement: try connection.statement(
+        try connection.statement(
           "SELECT seq, id, rev\(columns) FROM \"\(table.name)\" WHERE zone = ? AND seq > ? ORDER BY seq"),
-        columns: table.columns.map { (JSONKeyFragment($0.name), $0.type, $0.isOmittedIfNull) },
-        name: JSONValue.string(table.name).bytes)
+        table.columns.map { (JSONKeyFragment($0.name), $0.type, $0.isOmittedIfNull) },
+        beginning: JSONKeyFragment("id", afterTable: table.name))
     }
-    sources.append(
-      Source(
-        statement: try connection.statement(
-          """
-          SELECT seq, id, rev, record_table, stamp FROM holdfast_tombstones WHERE zone = ? AND seq > ? ORDER BY seq
-          """),
-        columns: [], name: []))
+    let tombstones = Source(
+      try connection.statement(
+        """
+        SELECT seq, id, rev, record_table, stamp FROM holdfast_tombstones WHERE zone = ? AND seq > ? ORDER BY seq
+        """), [], beginning: nil)
+    sources = records + [tombstones]
   }
 
   /// Writes an array of changes.
@@ -44,49 +50,45 @@ final class SQLiteChangeFeed {
   func write(
     zone: String, after seq: Int64, to writer: inout JSONWriter, limit: Int, most: Int64
   ) throws -> (last: Int64, count: Int64, hasMore: Bool) {
-    defer { for index in sources.indices { sources[index].statement.reset() } }
-    for index in sources.indices {
-      try sources[index].statement.bind(zone, at: 1)
-      try sources[index].statement.bind(seq, at: 2)
-      try advance(index)
+    defer { for source in sources { source.statement.reset() } }
+    for source in sources {
+      try source.statement.bind(zone, at: 1)
+      try source.statement.bind(seq, at: 2)
+      try source.advance()
     }
     var last = seq
     var count: Int64 = 0
     writer.beginArray()
     while true {
-      var next = 0
-      for index in sources.indices where sources[index].seq < sources[next].seq { next = index }
-      guard sources[next].seq < .max, writer.count < limit, count < most else {
+      var next = sources[0]
+      for source in sources where source.seq < next.seq { next = source }
+      guard next.seq < .max, writer.count < limit, count < most else {
         writer.endArray()
-        return (last, count, sources[next].seq < .max)
+        return (last, count, next.seq < .max)
       }
-      last = sources[next].seq
+      last = next.seq
       count += 1
-      write(sources[next], to: &writer)
-      try advance(next)
+      write(next, to: &writer)
+      try next.advance()
     }
-  }
-
-  private func advance(_ index: Int) throws {
-    sources[index].seq = try sources[index].statement.step() ? sources[index].statement.integer(0) : .max
   }
 
   private func write(_ source: Source, to writer: inout JSONWriter) {
     let row = source.statement
-    writer.beginObject()
-    writer.key("table")
-    if source.name.isEmpty {
-      row.withText(3) { writer.string(utf8: $0) }
+    if let beginning = source.beginning {
+      writer.beginObject(beginning)
     } else {
-      writer.rawValue(source.name)
+      writer.beginObject()
+      writer.key("table")
+      row.withText(3) { writer.string(utf8: $0) }
+      writer.key("id")
     }
-    writer.key("id")
     row.withText(1) { writer.string(utf8: $0) }
     writer.key("rev")
     writer.int64(row.integer(2))
     writer.key("seq")
     writer.int64(source.seq)
-    if source.name.isEmpty {
+    if source.beginning == nil {
       writer.key("deleted")
       writer.bool(true)
       writer.key("deleted_at")
