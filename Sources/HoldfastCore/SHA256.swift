@@ -2,8 +2,9 @@
 package struct SHA256: Sendable {
   private var state = SIMD8<UInt32>(
     0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19)
-  /// The bytes of an incomplete block.
-  private var rest: [UInt8] = []
+  /// The bytes of an incomplete block, and how many they are.
+  private var block = SIMD64<UInt8>()
+  private var filled = 0
   private var count: UInt64 = 0
 
   /// Begins a hash.
@@ -22,31 +23,30 @@ package struct SHA256: Sendable {
   /// Adds bytes.
   package mutating func add(_ bytes: UnsafeRawBufferPointer) {
     count &+= UInt64(bytes.count)
-    var bytes = bytes[...]
-    if !rest.isEmpty {
-      let missing = bytes.prefix(64 - rest.count)
-      rest += missing
-      bytes = bytes.dropFirst(missing.count)
-      if rest.count < 64 { return }
-      let block = rest
-      rest = []
-      block.withUnsafeBytes { compress($0) }
+    var place = 0
+    if filled > 0 {
+      place = fill(bytes)
+      if filled < 64 { return }
+      compressBlock()
     }
-    let whole = bytes.count & ~63
-    compress(UnsafeRawBufferPointer(rebasing: bytes.prefix(whole)))
-    rest += bytes.dropFirst(whole)
+    let whole = (bytes.count - place) & ~63
+    compress(UnsafeRawBufferPointer(rebasing: bytes[place..<place + whole]))
+    _ = fill(UnsafeRawBufferPointer(rebasing: bytes[(place + whole)...]))
   }
 
   /// The 32 bytes of the hash of everything added.
   package func hash() -> [UInt8] {
     var last = self
-    var end = [UInt8](repeating: 0, count: rest.count < 56 ? 64 : 128)
-    end.withUnsafeMutableBytes { end in
-      end.copyBytes(from: rest)
-      end[rest.count] = 0x80
-      end.storeBytes(of: (count &* 8).bigEndian, toByteOffset: end.count - 8, as: UInt64.self)
-      last.compress(UnsafeRawBufferPointer(end))
+    last.block[filled] = 0x80
+    for index in (filled + 1)..<64 { last.block[index] = 0 }
+    if filled >= 56 {
+      last.compressBlock()
+      last.block = SIMD64()
     }
+    withUnsafeMutableBytes(of: &last.block) {
+      $0.storeBytes(of: (count &* 8).bigEndian, toByteOffset: 56, as: UInt64.self)
+    }
+    last.compressBlock()
     return [UInt8](unsafeUninitializedCapacity: 32) { bytes, count in
       for index in 0..<8 {
         UnsafeMutableRawBufferPointer(bytes).storeBytes(
@@ -54,6 +54,22 @@ package struct SHA256: Sendable {
       }
       count = 32
     }
+  }
+
+  /// Adds bytes to the incomplete block, as many as it has room for.
+  private mutating func fill(_ bytes: UnsafeRawBufferPointer) -> Int {
+    let part = UnsafeRawBufferPointer(rebasing: bytes.prefix(64 - filled))
+    withUnsafeMutableBytes(of: &block) {
+      UnsafeMutableRawBufferPointer(rebasing: $0[filled...]).copyMemory(from: part)
+    }
+    filled += part.count
+    return part.count
+  }
+
+  private mutating func compressBlock() {
+    let block = block
+    withUnsafeBytes(of: block) { compress($0) }
+    filled = 0
   }
 
   /// Processes complete blocks.

@@ -52,7 +52,9 @@ package struct Prover: Sendable {
   }
 
   private func signed(_ words: [String], _ bound: [String]) -> String {
-    (words + [Base64.urlText(code(of: bound + words))]).joined(separator: ".")
+    var proof = ""
+    for word in words { proof += word + "." }
+    return proof + Base64.urlText(code(of: bound + words))
   }
 
   private func words(of proof: String, _ bound: [String]) -> [String]? {
@@ -66,6 +68,12 @@ package struct Prover: Sendable {
 
   /// The code of texts, each behind its length.
   private func code(of texts: [String]) -> [UInt8] {
-    codes.code(of: texts.flatMap { [bigEndian(UInt32(truncatingIfNeeded: $0.utf8.count)), Array($0.utf8)] })
+    var message: [UInt8] = []
+    message.reserveCapacity(256)
+    for text in texts {
+      withUnsafeBytes(of: UInt32(truncatingIfNeeded: text.utf8.count).bigEndian) { message += $0 }
+      message += text.utf8
+    }
+    return codes.code(of: [message])
   }
 }
