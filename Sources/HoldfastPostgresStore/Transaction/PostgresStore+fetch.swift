@@ -8,16 +8,20 @@ extension PostgresStore {
     var devices: [Int64] = []
     var users: [String] = []
     var zones: [String] = []
-    /// The ids by table: the written ones, and all.
+    /// The ids by table: the written ones that are probably there, these and the parents, and the created ones. Of the last nothing is locked:
+    /// the few that are there are locked on demand.
     var written: [Int: [String]] = [:]
     var wanted: [Int: [String]] = [:]
+    var created: [Int: [String]] = [:]
     /// Whose roles are wanted: in zones, and in those of records.
     var members: [ZoneUser] = []
     var readers: [(key: Footprint.Key, user: String)] = []
 
     init(_ footprints: [Footprint]) {
       var (users, zones, members): (TextSet, TextSet, Set<ZoneUser>) = ([], [], [])
-      var (written, wanted): (Set<Footprint.Key>, Set<Footprint.Key>) = ([], [])
+      var (written, wanted, created): (Set<Footprint.Key>, Set<Footprint.Key>, Set<Footprint.Key>) = (
+        [], [], []
+      )
       for footprint in footprints {
         if let device = footprint.device { devices.append(device.number) }
         if let user = footprint.user, users.insert(user).inserted { self.users.append(user) }
@@ -27,11 +31,15 @@ extension PostgresStore {
           let member = ZoneUser(zone: zone, user: user)
           if members.insert(member).inserted { self.members.append(member) }
         }
-        for key in footprint.records where written.insert(key).inserted {
+        for key in footprint.created where created.insert(key).inserted {
+          self.created[key.table, default: []].append(key.id)
+        }
+        for key in footprint.records where !created.contains(key) && written.insert(key).inserted {
           self.written[key.table, default: []].append(key.id)
         }
         var own: Set<Footprint.Key> = []
-        for key in footprint.records + footprint.parents where own.insert(key).inserted {
+        for key in footprint.records + footprint.parents
+        where !created.contains(key) && own.insert(key).inserted {
           if wanted.insert(key).inserted { self.wanted[key.table, default: []].append(key.id) }
           if let user = footprint.user { readers.append((key, user)) }
         }
@@ -57,7 +65,7 @@ extension PostgresStore {
   package func fetch(_ footprints: [Footprint]) throws(PostgresError) -> Fetched {
     let joined = JoinedFootprint(footprints)
     var locked: [(table: Int, number: Int)] = []
-    var found: [(table: Int, number: Int)] = []
+    var found: [(table: Int, ids: [String], number: Int)] = []
     var (devices, refusals, acks, zones, there, roles, names) = (-1, -1, -1, -1, -1, -1, -1)
     var (configured, history, verbatim) = (-1, -1, -1)
     var requests: PostgresRequests.Asked?
@@ -80,7 +88,7 @@ extension PostgresStore {
         parameters.append(array: ids.filter { layout.relations[table].takes($0) })
         locked.append((table, pipe.send(statements.records[table].lock, parameters)))
       }
-      let written = joined.written.keys.map { layout.relations[$0] }
+      let written = Set(joined.written.keys).union(joined.created.keys).map { layout.relations[$0] }
       // Where the database may fill a column in, a record is not as it was sent.
       if footprints.contains(where: { $0.records.count >= Self.manyRecords }),
         !written.contains(where: { $0.columns.contains { $0.filling != nil } })
@@ -89,7 +97,7 @@ extension PostgresStore {
         pipe.send(PostgresStatements.keepFromChanging(relations))
         verbatim = pipe.send(PostgresStatements.findVerbatim, PostgresParameters(array: relations))
       }
-      guard !joined.zones.isEmpty || !joined.wanted.isEmpty else { return }
+      guard !joined.zones.isEmpty || !joined.wanted.isEmpty || !joined.created.isEmpty else { return }
       var keys = PostgresParameters()
       keys.append(array: joined.zones)
       keys.append(
@@ -100,9 +108,8 @@ extension PostgresStore {
       let users = PostgresParameters(array: joined.users)
       roles = pipe.send(PostgresStatements.findRoles, joined.roles(layout))
       names = pipe.send(PostgresStatements.findNames, users)
-      for (table, ids) in joined.wanted {
-        let parameters = PostgresParameters(array: ids)
-        found.append((table, pipe.send(statements.records[table].find, parameters)))
+      for (table, ids) in Array(joined.wanted) + Array(joined.created) {
+        found.append((table, ids, pipe.send(statements.records[table].find, PostgresParameters(array: ids))))
       }
     }
     transaction = answers[configured].int64(0, 0)
@@ -120,8 +127,7 @@ extension PostgresStore {
       fetched.learn(roles: answers[roles])
       accountTable.learn(names: answers[names])
     }
-    for (table, number) in found {
-      let ids = joined.wanted[table] ?? []
+    for (table, ids, number) in found {
       for (id, entry) in zip(ids, entries(answers[number], of: table, ids)) {
         fetched.records[Footprint.Key(table: table, id: id)] = entry
       }

@@ -19,6 +19,8 @@ package struct Footprint: Sendable {
   package var user: String?
   /// Records that operations name.
   package var records: [Key] = []
+  /// Those of `records` that operations create. Of most there is nothing yet.
+  package var created: [Key] = []
   /// Records to create under ids that the server generated. No place of them exists yet.
   package var newRecords: [Key] = []
   /// Records of the same zone that operations reference.
@@ -45,6 +47,7 @@ extension Footprint {
   mutating func add(_ other: Footprint) {
     user = user ?? other.user
     records += other.records
+    created += other.created
     zones += other.zones
   }
 
@@ -53,6 +56,7 @@ extension Footprint {
     let table = schema.tables[operation.table]
     let key = Key(table: operation.table, id: operation.id)
     if operation.hasNewID { newRecords.append(key) } else { records.append(key) }
+    if operation.kind == .create, !operation.hasNewID { created.append(key) }
     for link in schema.links(of: operation.table) where link.isInZone {
       if let id = operation.value(of: link.column)?.text { parents.append(Key(table: link.target, id: id)) }
     }
