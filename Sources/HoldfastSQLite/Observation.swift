@@ -8,9 +8,12 @@ import HoldfastSystem
 /// SQLite's update hook is not called for WITHOUT ROWID tables, nor for a DELETE without WHERE, which empties a table at once. So each
 /// statement also knows from the authorizer which tables it writes. Sources: <https://www.sqlite.org/c3ref/update_hook.html>,
 /// <https://www.sqlite.org/c3ref/set_authorizer.html>.
+///
+/// What each step of a statement asks for is not checked at run time for exclusive access: it belongs to the connection's thread, and is not used while
+/// it is changed.
 final class Observation {
   /// Called after each commit with what it changed.
-  private(set) var handler: ((SQLiteChanges) -> Void)?
+  @exclusivity(unchecked) private(set) var handler: ((SQLiteChanges) -> Void)?
 
   /// The tables changed since the transaction began.
   private(set) var tables: TextSet = []
@@ -22,7 +25,7 @@ final class Observation {
   private var lastRows: ChangedRows?
 
   /// The tables that the statements since `collectReads` read; nil when nobody asks.
-  private var read: TextSet?
+  @exclusivity(unchecked) private var read: TextSet?
 
   /// The number of rows that the update hook has seen; it wraps around.
   private(set) var rowsSeen: UInt64 = 0
@@ -34,13 +37,13 @@ final class Observation {
   private var commitBegan = false
 
   /// Receives statements that take too long; nil, the default, for nobody.
-  var slow: SlowStatements?
+  @exclusivity(unchecked) var slow: SlowStatements?
 
   /// The number of pages in the write-ahead log after the last commit, if checkpoints are deferred.
   var pagesInLog = 0
 
   /// Whether the connection is closed. SQLite itself would continue to serve open statements.
-  private(set) var isClosed = false
+  @exclusivity(unchecked) private(set) var isClosed = false
 
   /// Names collected while a statement is prepared; nil at other times.
   private var named: (read: TextSet, written: TextSet)?

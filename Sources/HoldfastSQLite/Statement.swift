@@ -19,15 +19,17 @@ package final class Statement {
   /// What the authorizer named as read: tables, views, and names within the statement.
   private let named: TextSet
 
+  // A statement has one thread, and none of these is used while it is changed: the check for that, at run time, would take as long as a row.
+
   /// Counters at the first step, to detect whether the statement changed anything.
-  private var rowsSeenBefore: UInt64 = 0
-  private var totalChangesBefore: Int32 = 0
+  @exclusivity(unchecked) private var rowsSeenBefore: UInt64 = 0
+  @exclusivity(unchecked) private var totalChangesBefore: Int32 = 0
 
   /// When it was started, if slow statements are reported.
-  private var started: ContinuousClock.Instant?
+  @exclusivity(unchecked) private var started: ContinuousClock.Instant?
 
   /// Whether the statement has started, and has neither ended nor been reset.
-  package private(set) var isRunning = false
+  @exclusivity(unchecked) package private(set) var isRunning = false
 
   init(
     _ handle: OpaquePointer, of database: OpaquePointer, _ observation: Observation, read: TextSet,

@@ -2,8 +2,9 @@ package import HoldfastCore
 
 /// One command for the writer. Everything in it is parsed, and checked as far as possible without the database.
 package enum ServiceCommand: Sendable {
-  case sync(SyncCommand)
-  case rest(RestCommand)
+  /// Indirect, as both are large, and a command is copied from queue to queue.
+  indirect case sync(SyncCommand)
+  indirect case rest(RestCommand)
   case signUp(SignUp)
   case signIn(SignIn)
   case copyDevice(DeviceKey, name: String, token: TokenHash)
