@@ -212,11 +212,17 @@ package final class LocalDatabase {
     if form == (try connection.value("PRAGMA schema_version")?.integer) { knownForm = form }
   }
 
+  /// How many pages make a log long, as SQLite has it.
+  package static let longLog = 1000
+
+  /// Whether the write-ahead log has become long.
+  var hasLongLog: Bool { connection.pagesInLog >= Self.longLog }
+
   /// Moves the write-ahead log into the database file when it has become long. To be called after each step, when its result has been
   /// given: a commit needs not wait for it.
   ///
-  /// - Parameter pages: what is long; as SQLite has it unless given.
-  package func checkpointIfLong(pages: Int = 1000) {
+  /// - Parameter pages: what is long.
+  package func checkpointIfLong(pages: Int = longLog) {
     // What fails now is done the next time.
     guard connection.pagesInLog >= pages, (try? connection.checkPlace()) != nil else { return }
     try? connection.checkpoint()

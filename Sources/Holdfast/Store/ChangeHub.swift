@@ -16,14 +16,13 @@ final class ChangeHub: Sendable {
 
   /// Announces a commit; nil stands for any table, as when another process wrote.
   func announce(_ changes: SQLiteChanges?) {
+    let listeners = state.withLock { Array($0.listeners.values) }
+    if listeners.isEmpty { return }
     let tables = changes?.tables
-    let listeners = state.withLock { state in
-      state.listeners.values.filter { listener in
-        guard let wanted = listener.tables, let tables else { return true }
-        return !wanted.isDisjoint(with: tables)
-      }
+    for listener in listeners {
+      if let wanted = listener.tables, let tables, wanted.isDisjoint(with: tables) { continue }
+      listener.tell(changes)
     }
-    for listener in listeners { listener.tell(changes) }
   }
 
   /// Listens for commits on some tables, nil for all. Gives the number to stop with.

@@ -19,6 +19,8 @@ final class DatabaseQueue: @unchecked Sendable {
   private let interrupter: Locked<Interrupter?>
   /// Whether the database goes with its connection.
   private let isInMemory: Bool
+  /// How many functions run on the queue or wait for it.
+  private let backlog = Locked(0)
 
   /// - Parameter open: makes the connection, at once and after each suspension.
   init(label: String, isInMemory: Bool = false, open: @escaping @Sendable () throws -> LocalDatabase) throws {
@@ -35,7 +37,32 @@ final class DatabaseQueue: @unchecked Sendable {
   /// - Throws: `StoreError.closed`, `StoreError.suspended`, and what `body` throws.
   func perform<T: Sendable>(_ body: @escaping @Sendable (LocalDatabase) throws -> T) async throws -> T {
     try await withCheckedThrowingContinuation { continuation in
-      enqueue { continuation.resume(with: Result(catching: $0.map(body))) }
+      submit { [self] in
+        let result = Result { try run(body) }
+        return { continuation.resume(with: result) }
+      }
+    }
+  }
+
+  /// Runs a short `body` on the thread of the caller when the queue is empty, else as `perform`: the way to the queue's thread and back takes
+  /// as long as a small transaction.
+  ///
+  /// - Throws: as `perform`.
+  func performAtOnce<T: Sendable>(_ body: @escaping @Sendable (LocalDatabase) throws -> T) async throws -> T {
+    if let result = resultAtOnce(body) { return try result.get() }
+    return try await perform(body)
+  }
+
+  /// - Returns: nil when the queue is not empty.
+  private func resultAtOnce<T>(_ body: (LocalDatabase) throws -> T) -> Result<T, any Error>? {
+    let isFree = backlog.withLock { count in
+      defer { if count == 0 { count = 1 } }
+      return count == 0
+    }
+    guard isFree else { return nil }
+    return queue.sync {
+      defer { leave() }
+      return Result { try run(body) }
     }
   }
 
@@ -46,9 +73,28 @@ final class DatabaseQueue: @unchecked Sendable {
 
   /// Runs `body` on the queue some time; it gets what runs a function on the database.
   func enqueue(_ body: @escaping @Sendable (Access) -> Void) {
-    queue.async { [self] in
+    submit { [self] in
       body(Access(queue: self))
+      return {}
+    }
+  }
+
+  /// - Parameter body: runs on the queue. What it returns is called when the queue is empty again, if nothing else waits: who goes on by it may find it so.
+  private func submit(_ body: @escaping @Sendable () -> () -> Void) {
+    backlog.withLock { $0 += 1 }
+    queue.async { [self] in
+      let finish = body()
+      leave()
+      finish()
+    }
+  }
+
+  /// Ends a function on the queue: a checkpoint takes its place when one is due. Nobody waits for that but who writes next.
+  private func leave() {
+    guard case .open(let database) = state, database.hasLongLog else { return backlog.withLock { $0 -= 1 } }
+    queue.async { [self] in
       if case .open(let database) = state { database.checkpointIfLong() }
+      backlog.withLock { $0 -= 1 }
     }
   }
 
@@ -57,7 +103,6 @@ final class DatabaseQueue: @unchecked Sendable {
     fileprivate let queue: DatabaseQueue
 
     func run<T>(_ body: (LocalDatabase) throws -> T) throws -> T { try queue.run(body) }
-    func map<T>(_ body: @escaping (LocalDatabase) throws -> T) -> () throws -> T { { try run(body) } }
   }
 
   private func run<T>(_ body: (LocalDatabase) throws -> T) throws -> T {
@@ -80,12 +125,12 @@ final class DatabaseQueue: @unchecked Sendable {
   /// Lets go of the file and of its locks when what is under way is done.
   func suspend() async {
     await withCheckedContinuation { continuation in
-      queue.async { [self] in
+      submit { [self] in
         if case .open = state, !isInMemory {
           state = .suspended
           interrupter.withLock { $0 = nil }
         }
-        continuation.resume()
+        return { continuation.resume() }
       }
     }
   }
@@ -96,14 +141,14 @@ final class DatabaseQueue: @unchecked Sendable {
   /// Opens the file again.
   func resume() async throws {
     try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-      queue.async { [self] in
-        continuation.resume(
-          with: Result {
-            guard case .suspended = state else { return }
-            let database = try makeDatabase()
-            state = .open(database)
-            interrupter.withLock { $0 = database.connection.interrupter }
-          })
+      submit { [self] in
+        let result = Result {
+          guard case .suspended = state else { return }
+          let database = try makeDatabase()
+          state = .open(database)
+          interrupter.withLock { $0 = database.connection.interrupter }
+        }
+        return { continuation.resume(with: result) }
       }
     }
   }
@@ -112,10 +157,10 @@ final class DatabaseQueue: @unchecked Sendable {
   ///
   /// - Parameter done: is called then, on the queue.
   func close(_ done: @escaping @Sendable () -> Void) {
-    queue.async { [self] in
+    submit { [self] in
       state = .closed
       interrupter.withLock { $0 = nil }
-      done()
+      return done
     }
   }
 }

@@ -153,12 +153,13 @@ public final class Store: Sendable {
   ///
   /// When this returns, the edits are on disk.
   ///
-  /// - Parameter body: runs on the writing queue; when it throws, nothing was written.
+  /// - Parameter body: runs on a thread of this task, or of the writing queue when something else is written; it must not wait for other tasks. When
+  ///   it throws, nothing was written.
   /// - Throws: what `body` throws; `Problem` when a value does not fit the schema; `StoreError.changeSetTooLarge`.
   @discardableResult
   public func write<T: Sendable>(_ body: @escaping @Sendable (Database) throws -> T) async throws -> T {
     let environment = environment
-    return try await writer.perform { try AppTransaction(database: $0).write(environment, body) }
+    return try await writer.performAtOnce { try AppTransaction(database: $0).write(environment, body) }
   }
 
   // MARK: In the background

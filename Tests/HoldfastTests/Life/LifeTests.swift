@@ -174,14 +174,17 @@ struct LifeTests {
       })
     let store = try Store(path: fixture.path, schema: fixture.store.schema, environment: environment)
     let (starts, start) = AsyncStream.makeStream(of: Void.self)
+    // On the queue's own thread, as it waits for tasks.
     let write = Task {
-      try await store.write { db in
-        try db.insert(List(id: IDs.list, title: "half"))
-        start.yield()
-        isInterrupted.wait()
-        try db.execute(
-          "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) UPDATE lists SET title = (SELECT max(i) FROM n)"
-        )
+      try await store.writer.perform { local in
+        try AppTransaction(database: local).write(environment) { db in
+          try db.insert(List(id: IDs.list, title: "half"))
+          start.yield()
+          isInterrupted.wait()
+          try db.execute(
+            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) UPDATE lists SET title = (SELECT max(i) FROM n)"
+          )
+        }
       }
     }
     for await _ in starts { break }
