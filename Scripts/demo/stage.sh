@@ -118,7 +118,7 @@ kill_server() { kill -KILL "$server"; }
 # MARK: Counting in the databases
 
 query() { sqlite3 -bail -noheader -list "$@"; }
-edits_made() { query "$(database "$1")" 'SELECT next_number - 1 FROM holdfast_local'; }
+edits_made() { query "$(database "$1")" 'SELECT coalesce((SELECT max(last) FROM holdfast_outbox), confirmed) FROM holdfast_local'; }
 edits_arrived() {
   query "$(database "$1")" "ATTACH '$(server_database)' AS server" \
     'SELECT confirmed FROM server.holdfast_devices WHERE id = (SELECT device FROM main.holdfast_local)'

@@ -90,7 +90,7 @@ export class SwiftDevice extends Writer {
   }
 
   waiting() {
-    return Number(this.query("SELECT next_number - 1 - confirmed FROM holdfast_local"));
+    return Number(this.query("SELECT coalesce((SELECT max(last) FROM holdfast_outbox), confirmed) - confirmed FROM holdfast_local"));
   }
 
   /** The titles in the order of the list. */

@@ -36,6 +36,9 @@ final class Observation {
   /// Whether a COMMIT has begun and its success is still unknown.
   private var commitBegan = false
 
+  /// What is done before each statement that may write one of some tables.
+  var beforeWriting: (tables: TextSet, action: () throws(SQLiteError) -> Void)?
+
   /// Receives statements that take too long; nil, the default, for nobody.
   @exclusivity(unchecked) var slow: SlowStatements?
 

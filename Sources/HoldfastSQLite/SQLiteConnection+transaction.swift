@@ -51,6 +51,15 @@ extension SQLiteConnection {
     return try body()
   }
 
+  /// Runs `body`, and before each of its statements that may write one of some tables, also by way of triggers, an action.
+  package func beforeWriting<Value>(
+    _ tables: TextSet, _ action: @escaping () throws(SQLiteError) -> Void, in body: () throws -> Value
+  ) rethrows -> Value {
+    observation.beforeWriting = (tables, action)
+    defer { observation.beforeWriting = nil }
+    return try body()
+  }
+
   /// Whether a deferred foreign key leads nowhere now.
   package var hasOpenForeignKeys: Bool {
     var (open, highest): (Int32, Int32) = (0, 0)

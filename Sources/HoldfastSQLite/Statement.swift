@@ -68,6 +68,9 @@ package final class Statement {
       guard !observation.isClosed else {
         throw SQLiteError(.misuse, "The connection has been closed.", statement: sql)
       }
+      if let before = observation.beforeWriting, !written.isDisjoint(with: before.tables) {
+        try before.action()
+      }
       isRunning = true
       if observation.slow != nil { started = .now }
       observation.used(tablesRead)

@@ -210,6 +210,9 @@ struct UndoTests {
     try await fixture.refuse(1)
     #expect(try await fixture.store.undoable().isEmpty)
     #expect(try await fixture.value("SELECT amount FROM lists") == 5)
+    // An app may hold the number of the one that is gone.
+    try await fixture.store.write { try $0.execute("UPDATE lists SET amount = 9") }
+    #expect(try await fixture.store.undoable().map(\.number) == [2])
   }
 
   @Test(
@@ -222,7 +225,7 @@ struct UndoTests {
     for number in 1...120 {
       try await fixture.store.write { try $0.update(Item.self, id: IDs.item) { $0.price = Double(number) } }
     }
-    #expect(try await fixture.store.undoable().count == UndoHistory.limit)
+    #expect(try await fixture.store.undoable().count == UndoTable.limit)
     #expect(try await fixture.store.undoable(limit: 3).count == 3)
     let long = String(repeating: "x", count: 9000)
     try await fixture.store.write { db in

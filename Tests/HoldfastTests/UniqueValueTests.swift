@@ -45,6 +45,21 @@ struct UniqueValueTests {
     #expect(try await Self.all(fixture) == "a b c")
   }
 
+  @Test("a savepoint that is rolled back leaves unique values to the end of the transaction (I12)")
+  func savepoint() async throws {
+    let fixture = try await Self.downloaded()
+    try await fixture.store.write { db in
+      try db.execute("SAVEPOINT inside")
+      try Self.rename(db, [(0, "b")])
+      try db.execute("ROLLBACK TO inside")
+      try Self.rename(db, [(0, "b"), (1, "a")])
+    }
+    #expect(try await Self.all(fixture) == "b a c")
+    // A program that knows nothing of this library is refused at the row again.
+    let other = try SQLiteConnection(path: fixture.path)
+    #expect(throws: SQLiteError.self) { try other.execute("UPDATE items SET title = 'a' WHERE title = 'c'") }
+  }
+
   @Test("a value is freed and taken in one transaction, in either order (I12)", arguments: [false, true])
   func freed(_ isTakenFirst: Bool) async throws {
     let fixture = try await Self.downloaded()

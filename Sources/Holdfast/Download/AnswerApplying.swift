@@ -140,10 +140,12 @@ struct AnswerApplying {
   private func settleChangeSets(_ state: DeviceState, _ applied: inout Applied) throws -> [CreatedRecord] {
     guard answer.confirmed >= state.confirmed else { return [] }
     guard try outbox.isOwnHistory(answer, state) else { throw Inapplicable.diverged }
-    var created = try missingCreates.records(inSets: 0...max(0, answer.confirmed))
+    // Edits of sets that are confirmed are gone.
+    var created =
+      answer.confirmed > state.confirmed ? try missingCreates.records(inSets: 0...answer.confirmed) : []
     applied.quarantined += try outbox.refuse(answer.refused, &created)
     try unapplied.note(answer)
-    try outbox.confirm(answer)
+    try outbox.confirm(answer, after: state)
     return created
   }
 
@@ -210,7 +212,7 @@ struct AnswerApplying {
 
   /// Sends again what the server did not know of a newer app, now that it has another schema.
   private func resendUnknown(_ applied: inout Applied) throws {
-    let isAny = try unknownResending.run { _ = try sealing.sealOwn(sealing.looseRecords()) }
+    let isAny = try unknownResending.run { try sealing.sealOwn(isUndoable: false) }
     if isAny { applied.hasMore = true }
   }
 
@@ -222,7 +224,7 @@ struct AnswerApplying {
       """
       UPDATE holdfast_local SET resend = ?2,
         clock = CASE WHEN clock > ?3 AND NOT EXISTS (SELECT 1 FROM holdfast_outbox)
-          AND NOT EXISTS (SELECT 1 FROM holdfast_edits WHERE change_set IS NULL) THEN ?1 ELSE max(clock, ?1) END,
+          AND NOT EXISTS (SELECT 1 FROM holdfast_edits WHERE \(DeviceTables.isLoose)) THEN ?1 ELSE max(clock, ?1) END,
         last_server_clock = CASE WHEN last_server_clock > ?4 THEN ?1 ELSE max(last_server_clock, ?1) END
       """,
       [
@@ -236,7 +238,7 @@ struct AnswerApplying {
   private func isMoreToExchange() throws -> Bool {
     let open = try connection.value(
       """
-      SELECT EXISTS (SELECT 1 FROM holdfast_outbox) OR EXISTS (SELECT 1 FROM holdfast_edits WHERE change_set IS NULL) OR EXISTS (SELECT 1 FROM holdfast_pages p WHERE p.zone NOT IN
+      SELECT EXISTS (SELECT 1 FROM holdfast_outbox) OR EXISTS (SELECT 1 FROM holdfast_edits WHERE \(DeviceTables.isLoose)) OR EXISTS (SELECT 1 FROM holdfast_pages p WHERE p.zone NOT IN
         (SELECT zone FROM holdfast_resets WHERE until IS NOT NULL UNION ALL SELECT zone FROM holdfast_awaiting_recovery))
       OR EXISTS (SELECT 1 FROM holdfast_recovered) OR EXISTS (SELECT 1 FROM holdfast_recovery_claims)
       OR EXISTS (SELECT 1 FROM holdfast_zones WHERE sent = 0 AND (ack IS NULL OR ack = ''))

@@ -8,6 +8,7 @@ struct DeviceState: Sendable {
   /// Whether there is a session. Its token may be where it can't be read now: see `LocalDatabase.sessionToken`.
   var isSignedIn: Bool
   var clock: Stamp
+  /// The number of the next operation, and the chain that it continues: they follow from the outbox, and from what is confirmed.
   var nextNumber: Int64
   var chain: Fingerprint
   var confirmed: Int64
@@ -20,4 +21,6 @@ struct DeviceState: Sendable {
   var lastServerClock: Stamp
   /// What shows the server how far it has dealt with this device.
   var proof: String
+  /// The number of the last transaction that can be, or could be, undone.
+  var lastUndo: Int64
 }

@@ -19,6 +19,8 @@ package final class LocalDatabase {
   let policies: [TextMap<MergePolicy>]
   /// How records with the same unique values are found.
   private(set) lazy var clashes = UniqueValues.searches(in: schema)
+  /// The tables that have unique values.
+  private(set) lazy var uniqueTables = TextSet(schema.tables.lazy.filter { !$0.unique.isEmpty }.map(\.name))
   let edits: EditTable
   /// What the server says of its schema.
   let serverSchema: ServerSchema
@@ -87,6 +89,15 @@ package final class LocalDatabase {
 
   // MARK: The device
 
+  /// The device's logical clock, whatever else the database has.
+  func clock() throws -> Stamp {
+    let clock = try connection.value(
+      """
+      SELECT max(clock, coalesce((SELECT clock FROM holdfast_outbox ORDER BY first DESC LIMIT 1), 0)) FROM holdfast_local
+      """)
+    return Stamp(rawValue: clock?.integer ?? 0)
+  }
+
   /// The token of the session; nil when nobody is signed in.
   ///
   /// - Throws: also what the app's storage throws, as with a locked phone. So only what talks to the server asks for it.
@@ -98,13 +109,18 @@ package final class LocalDatabase {
   /// What the database says of the device.
   func state() throws -> DeviceState {
     let row = try connection.statement(
-      "SELECT device, user, name, token, clock, next_number, chain, confirmed, confirmed_chain, resend, replica, session, last_server_clock, proof FROM holdfast_local"
-    )
+      """
+      SELECT device, user, name, token, max(local.clock, coalesce(newest.clock, 0)), coalesce(newest.last, confirmed) + 1,
+      coalesce(newest.chain, confirmed_chain), confirmed, confirmed_chain, resend, replica, session, last_server_clock, proof,
+      max(last_undo, coalesce(newest.undo, 0)) FROM holdfast_local AS local LEFT JOIN holdfast_outbox AS newest
+      ON newest.first = (SELECT max(first) FROM holdfast_outbox)
+      """)
     defer { row.reset() }
     guard try row.step() else { throw StoreError(.databaseIsBroken, "The table holdfast_local is empty.") }
     func text(_ index: Int) -> String? { row.isNull(index) ? nil : row.text(index) }
     // Numbers of operations, with room for those that follow.
-    guard (1..<Int64.max / 2).contains(row.integer(5)), (0..<Int64.max / 2).contains(row.integer(7)) else {
+    let numbers = 0..<Int64.max / 2
+    guard row.integer(5) > 0, [5, 7, 14].allSatisfy({ numbers.contains(row.integer($0)) }) else {
       throw StoreError(
         .databaseIsBroken,
         "The table holdfast_local has numbers that no operation can have. Take a copy of the file of before.")
@@ -115,7 +131,7 @@ package final class LocalDatabase {
       nextNumber: row.integer(5), chain: Fingerprint(row.text(6)) ?? .beginning, confirmed: row.integer(7),
       confirmedChain: Fingerprint(row.text(8)) ?? .beginning, mustResend: row.integer(9) != 0,
       replica: row.text(10), session: row.integer(11), lastServerClock: Stamp(rawValue: row.integer(12)),
-      proof: row.text(13))
+      proof: row.text(13), lastUndo: row.integer(14))
   }
 
   /// Runs `body` in a transaction on a file that is still at its path and has still the form that this was opened for: another process may have brought
@@ -266,6 +282,16 @@ package final class LocalDatabase {
     try row.bind(id, at: 1)
     guard try row.step() else { return nil }
     let values = (0..<sql[table].columns.count).map { row.columnValue($0 + 2) }
+    return (row.isNull(0) ? nil : row.text(0), row.integer(1), values)
+  }
+
+  /// The same, with its values as they are stored.
+  func storedRow(_ table: Int, _ id: String) throws -> (zone: String?, rev: Int64, values: [SQLiteValue])? {
+    let row = try connection.statement(sql[table].select)
+    defer { row.reset() }
+    try row.bind(id, at: 1)
+    guard try row.step() else { return nil }
+    let values = (0..<sql[table].columns.count).map { row.value($0 + 2) }
     return (row.isNull(0) ? nil : row.text(0), row.integer(1), values)
   }
 

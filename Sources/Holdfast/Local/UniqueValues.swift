@@ -25,13 +25,31 @@ struct UniqueValues {
   }
 
   /// Runs `body` without the triggers' word on unique values; the caller looks for clashes afterwards.
-  func deferring<T>(_ body: () throws -> T) throws -> T {
-    if database.clashes.isEmpty { return try body() }
-    let before = try connection.value("SELECT applying FROM holdfast_local") ?? .integer(0)
-    try connection.run("UPDATE holdfast_local SET applying = ?", [.integer(DeviceTables.deferring)])
-    let result = try body()
-    try connection.run("UPDATE holdfast_local SET applying = ?", [before])
+  func deferring<T>(_ body: () throws -> T) throws -> T { try deferred(body).result }
+
+  /// The same, and looks for clashes.
+  ///
+  /// - Throws: `StoreError.uniqueTaken`.
+  func checking<T>(_ body: () throws -> T) throws -> T {
+    let (result, areWritten) = try deferred(body)
+    if areWritten { try check() }
     return result
+  }
+
+  /// The mark for the triggers is made when a table is about to be written that has unique values: the page that has it need not be written else.
+  private func deferred<T>(_ body: () throws -> T) throws -> (result: T, areWritten: Bool) {
+    if database.clashes.isEmpty { return (try body(), false) }
+    let mark = SQLiteValue.integer(DeviceTables.deferring)
+    var areWritten = false
+    let result = try connection.beforeWriting(database.uniqueTables) { [connection] () throws(SQLiteError) in
+      areWritten = true
+      // Each time, as a savepoint of the app may have taken it back.
+      try connection.run("UPDATE holdfast_local SET applying = ? WHERE applying = 0", [mark])
+    } in: {
+      try body()
+    }
+    if areWritten { try connection.run("UPDATE holdfast_local SET applying = 0 WHERE applying = ?", [mark]) }
+    return (result, areWritten)
   }
 
   /// Two records with one unique value, of which an edit that is in no change set yet wrote one; nil when there are none.
@@ -70,7 +88,7 @@ struct UniqueValues {
       SELECT mine."id", here."id" FROM holdfast_edits AS edit
       CROSS JOIN "\(table.name)" AS mine ON mine."id" = edit.id
       CROSS JOIN "\(table.name)" AS here ON \(same) AND here."id" <> mine."id"
-      WHERE edit.change_set IS NULL AND edit.record_table = '\(table.name)'
+      WHERE edit.\(DeviceTables.isLoose) AND edit.record_table = '\(table.name)'
       AND (edit.kind = 'create' OR edit.kind = 'update' AND edit.column_name IN (\(written)))
       AND \(zone("mine", table)) IS \(zone("here", table)) LIMIT 1
       """

@@ -164,6 +164,7 @@ package struct DatabaseOpening {
     try options.beforeSchemaChange?(connection)
     for row in triggers { try connection.execute("DROP TRIGGER \"\(row[0].text ?? "")\"") }
     try LocalSchemaChange(connection: connection, old: old, new: schema, difference: difference).run()
+    try connection.execute(DeviceTables.ownTriggers)
     for table in schema.tables.indices { try connection.execute(tables.triggers(table)) }
     // Records that came before a column was known are fetched again, so that the column is filled.
     if !difference.isEmpty { try ZoneFilling(database: database).begin() }

@@ -57,7 +57,7 @@ struct LocalSchemaChange {
     }
     // What it can undo is told by names of before.
     if !rewritten.isEmpty || !difference.removedTables.isEmpty {
-      try connection.execute("DELETE FROM holdfast_undo")
+      try UndoTable(connection: connection).removeAll()
     }
   }
 

@@ -127,13 +127,13 @@ struct Outbox {
   }
 
   /// Purges the change sets that an answer confirms, and their edits.
-  func confirm(_ answer: SyncAnswer) throws {
-    try connection.run("DELETE FROM holdfast_edits WHERE change_set <= ?", [.integer(answer.confirmed)])
-    // It can't be refused any more, and its number may be another's after a new identity.
-    try connection.run(
-      "UPDATE holdfast_undo SET change_set = NULL WHERE change_set <= ?", [.integer(answer.confirmed)])
-    try connection.run("DELETE FROM holdfast_outbox WHERE last <= ?", [.integer(answer.confirmed)])
-    if connection.changes > 0 { Trace.took(.confirmed) }
+  func confirm(_ answer: SyncAnswer, after state: DeviceState) throws {
+    if answer.confirmed > state.confirmed {
+      try connection.run("DELETE FROM holdfast_edits WHERE change_set <= ?", [.integer(answer.confirmed)])
+      try UndoTable(connection: connection).settle(
+        "first <= ?1 AND last <= ?1", [.integer(answer.confirmed)])
+      Trace.took(.confirmed)
+    }
     try connection.run(
       "UPDATE holdfast_local SET confirmed = ?, confirmed_chain = ?",
       [.integer(answer.confirmed), .text(answer.chain.text)])
@@ -165,16 +165,16 @@ struct Outbox {
 
   /// Gives the change sets of the outbox the numbers from `first` on. Their bytes stay.
   func renumber(from first: Int64) throws {
-    let state = try database.state()
     var number = first
-    var chain = state.confirmedChain
-    if let before = try connection.value(
-      "SELECT chain FROM holdfast_outbox WHERE last < ? ORDER BY last DESC LIMIT 1", [.integer(first)])?.text
-    {
-      chain = Fingerprint(before) ?? chain
-    }
+    let before = try connection.value(
+      """
+      SELECT coalesce((SELECT chain FROM holdfast_outbox WHERE last < ? ORDER BY last DESC LIMIT 1), confirmed_chain)
+      FROM holdfast_local
+      """, [.integer(first)])
+    var chain = before?.text.flatMap(Fingerprint.init) ?? .beginning
     let rows = try connection.rows(
       "SELECT first FROM holdfast_outbox WHERE first >= ? ORDER BY first", [.integer(first)])
+    var numbers: [Int64: Int64] = [:]
     // Two steps, through negative numbers, as old and new numbers may overlap.
     for old in rows.compactMap({ $0[0].integer }) {
       let body =
@@ -187,18 +187,15 @@ struct Outbox {
           .integer(-number), .integer(-(number + count - 1)), .text(chain.text), .text(next.text),
           .integer(old),
         ])
-      for table in ["holdfast_edits", "holdfast_undo"] {
-        try connection.run(
-          "UPDATE \(table) SET change_set = ? WHERE change_set = ?", [.integer(-number), .integer(old)])
-      }
+      numbers[old] = number
       number += count
       chain = next
     }
     try connection.run("UPDATE holdfast_outbox SET first = -first, last = -last WHERE first < 0")
-    for table in ["holdfast_edits", "holdfast_undo"] {
-      try connection.run("UPDATE \(table) SET change_set = -change_set WHERE change_set < 0")
+    for edit in try connection.rows("SELECT n, change_set FROM holdfast_edits WHERE change_set IS NOT NULL") {
+      guard let number = edit[1].integer.flatMap({ numbers[$0] }) else { continue }
+      try connection.run(
+        "UPDATE holdfast_edits SET change_set = ? WHERE n = ?", [.integer(number), edit[0]])
     }
-    try connection.run(
-      "UPDATE holdfast_local SET next_number = ?, chain = ?", [.integer(number), .text(chain.text)])
   }
 }

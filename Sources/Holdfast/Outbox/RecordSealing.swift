@@ -10,13 +10,14 @@ struct RecordSealing {
   private var zones: Zones { Zones(database: database) }
   private var sendable: SendableValues { SendableValues(database: database) }
 
-  /// Writes the operations of one record; gives their number.
+  /// Writes the operations of one record.
   ///
   /// - Parameter unsendable: what stands, for a person, where the value of a column can't be sent.
+  /// - Returns: their number, and the record as it is now; nil when it is gone.
   func seal(
     _ record: LooseRecord, clock: inout Stamp, isStrict: Bool, to writer: inout OperationWriter,
     unsendable: [Int: JSONValue] = [:]
-  ) throws -> Int64 {
+  ) throws -> (count: Int64, record: RecordState?) {
     let table = schema.tables[record.table]
     let startsHere = record.lives.first == .create
     let endsHere = record.lives.last == .delete
@@ -26,7 +27,7 @@ struct RecordSealing {
       count += 1
       return clock
     }
-    if startsHere, endsHere { return 0 }
+    if startsHere, endsHere { return (0, nil) }
     if !startsHere, record.lives.contains(.delete) {
       // What an edit that still waits hides from the person was not known to who deleted the record.
       let known = try connection.value(
@@ -35,10 +36,14 @@ struct RecordSealing {
       let rev = min(record.rev, known?.integer ?? record.rev)
       writer.write(.delete, table: table, id: record.id, rev: rev, stamp: stamp(), settings: [])
     }
-    if endsHere { return count }
-    if isStrict, let fault = try sendable.fault(record) { throw fault.problem }
-    guard let (zone, _, stored) = try database.row(record.table, record.id) else { return count }
-    let values = try settled(stored, of: record)
+    guard !endsHere, var row = try database.storedRow(record.table, record.id) else { return (count, nil) }
+    if isStrict, let fault = sendable.fault(record, row.values) { throw fault.problem }
+    let values = try settled(row.values.map { Value($0) }, of: record)
+    func sealed() -> (count: Int64, record: RecordState?) {
+      let named = zip(table.columns, values).map { ($0.name, SQLiteValue($1)) }
+      let zone = row.zone.map { SQLiteValue.text($0) } ?? .null
+      return (count, RecordState(zone: zone, rev: row.rev, values: TextMap(named)))
+    }
     func isChanged(_ column: Int, _ base: Value) -> Bool {
       values[column] != base || unsendable[column] != nil
     }
@@ -46,13 +51,15 @@ struct RecordSealing {
       if isStrict, !Identifier.isUUID(record.id) {
         throw Problem(.invalidID, "The id of a record in \(table.name).")
       }
-      if zone == nil { _ = try database.whileApplying { try zones.complete(record.table, record.id) } }
+      if row.zone == nil {
+        row.zone = try database.whileApplying { try zones.complete(record.table, record.id) }
+      }
       let settings = values.enumerated().map { RecordOperation.Setting(column: $0.offset, value: $0.element) }
       if isStrict { try check(settings, of: record) }
       writer.write(
         .create, table: table, id: record.id, rev: 0, stamp: stamp(), settings: settings,
-        zone: table.zone == .explicit ? zone ?? "" : nil, unsendable: unsendable)
-      return count
+        zone: table.zone == .explicit ? row.zone ?? "" : nil, unsendable: unsendable)
+      return sealed()
     }
     for update in record.updates where !isChanged(update.column, update.base) {
       // Changed and changed back: nothing is sent, and nothing must stand on top of what the server says.
@@ -70,7 +77,7 @@ struct RecordSealing {
         .update, table: table, id: record.id, rev: rev, stamp: stamp(), settings: settings,
         unsendable: unsendable)
     }
-    return count
+    return sealed()
   }
 
   /// Writes JSON as the server will read it: without white space around it, and its null as NULL. Else this device would show another value than

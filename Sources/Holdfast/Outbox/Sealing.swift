@@ -18,19 +18,23 @@ struct Sealing {
   private static let foreignSetSize = 1 << 20
   private static let foreignSetOperations: Int64 = 1000
 
-  /// Makes one change set of the edits of the library's own transaction; must run in it.
+  /// Makes one change set of the edits of the library's own transaction, with what undoes them; must run in it.
   ///
-  /// - Parameter loose: all edits that are in no change set yet.
-  /// - Returns: the number of its first operation.
+  /// - Parameters:
+  ///   - isUndoable: whether it is a person's, who may undo it.
+  ///   - undone: the number of the transaction that this one undoes.
+  /// - Returns: whether it can be undone.
   /// - Throws: `Problem` for a value that the schema forbids; `StoreError.changeSetTooLarge`.
-  func sealOwn(_ loose: [LooseRecord]) throws -> Int64 {
-    if !loose.isEmpty { try clearInside() }
-    var first: Int64 = 0
-    _ = try sealing(loose) { ordered, state in
-      first = state.nextNumber
-      try sealOwn(ordered, &state)
+  @discardableResult
+  func sealOwn(isUndoable: Bool = true, undoing undone: Int64? = nil) throws -> Bool {
+    let loose = try looseEdits()
+    if loose.records.isEmpty { return false }
+    try clearInside()
+    var isKept = false
+    try sealing(loose) { ordered, state in
+      isKept = try sealOwn(ordered, loose, &state, isUndoable, undone)
     }
-    return first
+    return isKept
   }
 
   /// Makes change sets of the edits that foreign writers have left; must run in the transaction that saw them. Many edits become several sets. A
@@ -40,41 +44,47 @@ struct Sealing {
   @discardableResult
   func sealForeign() throws -> Bool {
     try clearInside()
+    let loose = try looseEdits()
+    if loose.records.isEmpty { return false }
     var unsendable: [(body: [UInt8], problem: Problem)] = []
-    let hasSealed = try sealing(looseRecords()) { ordered, state in
+    let hasSealed = try sealing(loose) { ordered, state in
       Trace.took(.looseSealed)
-      var loose = try SendingOrder(database: database).parentsFirst(ordered)
-      unsendable = try unsendableRecords.take(from: &loose, clock: &state.clock)
-      try sealForeign(loose, &state)
+      var sendable = try SendingOrder(database: database).parentsFirst(ordered)
+      unsendable = try unsendableRecords.take(from: &sendable, clock: &state.clock)
+      try sealForeign(sendable, &state)
+      // Of records that were created and deleted again, and of tables that are unknown here.
+      try connection.run(
+        "DELETE FROM holdfast_edits WHERE n >= ? AND change_set IS NULL", [.integer(loose.first)])
     }
     try unsendableRecords.quarantine(unsendable)
     return hasSealed
   }
 
   /// Seals loose edits by `body`, which gets them in the order of their operations, and leaves none.
+  ///
+  /// - Returns: whether there was anything to seal.
+  @discardableResult
   private func sealing(
-    _ loose: [LooseRecord], _ body: (_ ordered: [LooseRecord], inout DeviceState) throws -> Void
+    _ loose: LooseEdits, _ body: (_ ordered: [LooseRecord], inout DeviceState) throws -> Void
   ) throws -> Bool {
-    if loose.isEmpty { return false }
     let before = try database.state()
     var state = before
-    try body(try inOrder(loose), &state)
-    // Of records that were created and deleted again, and of tables that are unknown here.
-    try connection.run("DELETE FROM holdfast_edits WHERE change_set IS NULL")
-    // A clock at its end stands still.
-    if state.clock != before.clock || state.nextNumber != before.nextNumber {
-      try connection.run(
-        "UPDATE holdfast_local SET next_number = ?, chain = ?, clock = ?",
-        [.integer(state.nextNumber), .text(state.chain.text), .integer(state.clock.rawValue)])
+    try body(try inOrder(loose.records), &state)
+    if state.nextNumber > before.nextNumber { return true }
+    // No change set has the clock. One at its end stands still.
+    if state.clock != before.clock {
+      try connection.run("UPDATE holdfast_local SET clock = ?", [.integer(state.clock.rawValue)])
     }
-    return state.nextNumber > before.nextNumber
+    return false
   }
 
   /// Empties the tables in which triggers keep what they need during a statement.
   private func clearInside() throws {
-    // Without WHERE, SQLite writes the root of a table that is empty, too: three pages of each transaction.
-    try connection.run("DELETE FROM holdfast_replaced WHERE true")
-    try connection.run("DELETE FROM holdfast_cascaded WHERE true")
+    let areAny = try database.count(
+      "SELECT EXISTS (SELECT 1 FROM holdfast_replaced) OR EXISTS (SELECT 1 FROM holdfast_cascaded)")
+    if areAny == 1 {
+      try connection.execute("DELETE FROM holdfast_replaced; DELETE FROM holdfast_cascaded")
+    }
   }
 
   /// The order in which the server comes to what is here, whatever came first here. A deletion takes along what refers to the record at
@@ -85,22 +95,40 @@ struct Sealing {
     return live + deleted.sorted { ($0.deletion ?? 0) < ($1.deletion ?? 0) }
   }
 
-  private func sealOwn(_ loose: [LooseRecord], _ state: inout DeviceState) throws {
+  private func sealOwn(
+    _ ordered: [LooseRecord], _ loose: LooseEdits, _ state: inout DeviceState, _ isUndoable: Bool,
+    _ undone: Int64?
+  ) throws -> Bool {
     var count: Int64 = 0
     var writer = OperationWriter()
-    for record in loose {
-      count += try recordSealing.seal(record, clock: &state.clock, isStrict: true, to: &writer)
+    var changes = UndoneChanges()
+    for record in ordered {
+      let sealed = try recordSealing.seal(record, clock: &state.clock, isStrict: true, to: &writer)
+      count += sealed.count
+      // A choice between two edits is for good.
+      if isUndoable, schema.tables[record.table].zone != .server {
+        changes.add(schema.tables[record.table].name, record, now: sealed.record)
+      }
     }
-    if count > operationLimit(loose) || writer.count > Self.changeSetSize {
+    if count > operationLimit(ordered) || writer.count > Self.changeSetSize {
       throw StoreError(
         .changeSetTooLarge,
         "The transaction made \(count) edits of \(writer.count) bytes; write at most \(SyncRequest.operationLimit) and 8 MiB at once. A transaction that only deletes may delete \(SyncRequest.deletionLimit) records, if at most \(SyncRequest.operationLimit) of them are not below others: delete some of what is below a record first, in transactions of their own."
       )
     }
-    if count == 0 { return }
+    if count == 0 {
+      try connection.run("DELETE FROM holdfast_edits WHERE n >= ?", [.integer(loose.first)])
+      return false
+    }
     try connection.run(
-      "UPDATE holdfast_edits SET change_set = ? WHERE change_set IS NULL", [.integer(state.nextNumber)])
-    try enqueue(writer.finish(), count: count, state: &state)
+      "UPDATE holdfast_edits SET change_set = ? WHERE n >= ?",
+      [.integer(state.nextNumber), .integer(loose.first)])
+    if changes.areTooMany { try UndoTable(connection: connection).removeAll() }
+    let text = changes.finish()
+    try enqueue(
+      writer.finish(), count: count, state: &state, at: ordered.map(\.at).max() ?? 0, changes: text,
+      undoing: undone)
+    return text != nil
   }
 
   private func sealForeign(_ loose: [LooseRecord], _ state: inout DeviceState) throws {
@@ -109,7 +137,7 @@ struct Sealing {
     var (count, together): (Int64, Int) = (0, 0)
     var writer = OperationWriter()
     for (index, record) in loose.enumerated() {
-      let operations = try recordSealing.seal(record, clock: &state.clock, isStrict: false, to: &writer)
+      let operations = try recordSealing.seal(record, clock: &state.clock, isStrict: false, to: &writer).count
       count += operations
       if operations > 0 { try recordSealing.assign(record, to: state.nextNumber) }
       together = max(together - 1, below[index])
@@ -118,7 +146,7 @@ struct Sealing {
       let isFull = count + next >= Self.foreignSetOperations || writer.count >= Self.foreignSetSize
       let isAtLimit = count >= SyncRequest.deletionLimit || writer.count >= Self.changeSetSize - (64 << 10)
       if count > 0, together == 0 && (isFull || areAlone[index]) || isLast || isAtLimit {
-        try enqueue(writer.finish(), count: count, state: &state)
+        try enqueue(writer.finish(), count: count, state: &state, at: record.at)
         writer = OperationWriter()
         count = 0
       }
@@ -152,43 +180,63 @@ struct Sealing {
     return alone > SyncRequest.operationLimit ? SyncRequest.operationLimit : SyncRequest.deletionLimit
   }
 
-  private func enqueue(_ body: [UInt8], count: Int64, state: inout DeviceState) throws {
+  /// - Parameter changes: what undoes it; nil for nothing.
+  private func enqueue(
+    _ body: [UInt8], count: Int64, state: inout DeviceState, at milliseconds: Int64, changes: String? = nil,
+    undoing undone: Int64? = nil
+  ) throws {
     let chain = body.withUnsafeBufferPointer { state.chain.chained(with: $0) }
+    // A number is never given twice, as an app may hold it when its transaction is gone from here.
+    if changes != nil { state.lastUndo += 1 }
     try connection.run(
-      "INSERT INTO holdfast_outbox (first, last, chain_before, chain, body) VALUES (?, ?, ?, ?, ?)",
+      """
+      INSERT INTO holdfast_outbox (first, last, chain_before, chain, clock, undo, at, undoes, body, changes)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
       [
         .integer(state.nextNumber), .integer(state.nextNumber + count - 1), .text(state.chain.text),
-        .text(chain.text), .blob(body),
+        .text(chain.text), .integer(state.clock.rawValue), .integer(state.lastUndo), .integer(milliseconds),
+        undone.map { .integer($0) } ?? .null, .blob(body), changes.map { .text($0) } ?? .null,
       ])
     state.nextNumber += count
     state.chain = chain
   }
 
   /// The edits that are in no change set yet, by record.
-  func looseRecords() throws -> [LooseRecord] {
-    var records: [LooseRecord] = []
+  private func looseEdits() throws -> LooseEdits {
+    var loose = LooseEdits()
     // By bytes: texts that are equal to Unicode may be the ids of two records.
     var places: [[UInt8]: Int] = [:]
     let row = try connection.statement(
-      "SELECT record_table, id, kind, column_name, base, rev, at, n FROM holdfast_edits WHERE change_set IS NULL ORDER BY n"
-    )
+      """
+      SELECT record_table, id, kind, column_name, base, rev, at, n FROM holdfast_edits
+      WHERE \(DeviceTables.isLoose) ORDER BY n
+      """)
     defer { row.reset() }
     while try row.step() {
+      if loose.first == 0 { loose.first = row.integer(7) }
       guard let table = schema.index(of: row.text(0)) else { continue }
       let key = row.withText(1) { Array("\(table).".utf8) + $0 }
       let place: Int
       if let known = places[key] {
         place = known
       } else {
-        place = records.count
+        place = loose.records.count
         places[key] = place
-        records.append(LooseRecord(table: table, id: row.text(1), at: row.integer(6)))
+        loose.records.append(LooseRecord(table: table, id: row.text(1), at: row.integer(6)))
       }
       let edit = Edit(
         n: row.integer(7), changeSet: nil, kind: Edit.Kind(rawValue: row.text(2)) ?? .update,
         column: row.text(3), base: row.value(4), rev: row.integer(5), at: row.integer(6))
-      records[place].add(edit, schema.tables[table].index(of: edit.column))
+      loose.records[place].add(edit, schema.tables[table].index(of: edit.column))
     }
-    return records
+    return loose
   }
+}
+
+/// The edits that are in no change set yet.
+private struct LooseEdits {
+  /// The number of the first.
+  var first: Int64 = 0
+  var records: [LooseRecord] = []
 }

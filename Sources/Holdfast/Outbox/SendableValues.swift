@@ -6,9 +6,7 @@ import HoldfastSQLite
 struct SendableValues {
   let database: LocalDatabase
 
-  private var connection: SQLiteConnection { database.connection }
   private var schema: SyncSchema { database.schema }
-  private var sql: [TableStatements] { database.sql }
 
   /// Why a record can't be sent, and what stands for its values in quarantine.
   struct Fault {
@@ -46,15 +44,20 @@ struct SendableValues {
 
   /// What is wrong with a record that was created or changed here, but for what the server can refuse by name.
   func fault(_ record: LooseRecord) throws -> Fault? {
-    guard record.lives.last != .delete else { return nil }
-    let row = try connection.statement(sql[record.table].select)
-    defer { row.reset() }
-    try row.bind(record.id, at: 1)
-    guard try row.step() else { return nil }
+    guard record.lives.last != .delete, let row = try database.storedRow(record.table, record.id) else {
+      return nil
+    }
+    return fault(record, row.values)
+  }
+
+  /// The same.
+  ///
+  /// - Parameter values: of the record, in the order of the table's columns.
+  func fault(_ record: LooseRecord, _ values: [SQLiteValue]) -> Fault? {
     var found: Fault?
     for index in columns(of: record) {
       let column = schema.tables[record.table].columns[index]
-      guard let (problem, value) = column.unsendable(row.value(index + 2)) else { continue }
+      guard let (problem, value) = column.unsendable(values[index]) else { continue }
       if found == nil { found = Fault(problem: problem) }
       found?.values[index] = value
     }

@@ -27,7 +27,8 @@ struct UnsendableRecords {
       var writer = OperationWriter()
       var stamp = clock
       let count = try recordSealing.seal(
-        record, clock: &stamp, isStrict: false, to: &writer, unsendable: fault?.values ?? [:])
+        record, clock: &stamp, isStrict: false, to: &writer, unsendable: fault?.values ?? [:]
+      ).count
       let isTooLarge = writer.count > Sealing.changeSetSize
       guard count > 0, fault != nil || isTooLarge else {
         others.append(record)

@@ -42,7 +42,7 @@ package struct Quarantine {
     try connection.run(
       "INSERT INTO holdfast_quarantine (at, operation, problem, body, because, deleted) VALUES (?, ?, ?, ?, ?, ?)",
       [
-        .integer(try database.state().clock.milliseconds), .integer(max(0, operation &- first)),
+        .integer(try database.clock().milliseconds), .integer(max(0, operation &- first)),
         .text(String(decoding: problem, as: UTF8.self)), .blob(body), because.map { .integer($0) } ?? .null,
         .integer(taken.deletedBehind.contains(first) ? 1 : 0),
       ])
@@ -50,7 +50,6 @@ package struct Quarantine {
     let root = because ?? connection.lastInsertRowID
     note(operations, of: root, in: &lacking)
     try connection.run("DELETE FROM holdfast_outbox WHERE first = ?", [.integer(first)])
-    try connection.run("DELETE FROM holdfast_undo WHERE change_set = ?", [.integer(first)])
   }
 
   /// Takes change sets that were read from a damaged file. The server may have them already.

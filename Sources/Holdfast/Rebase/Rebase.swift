@@ -74,18 +74,14 @@ struct Rebase {
   /// be at rest.
   func rollBack(_ changeSets: [Int64]) throws -> RolledBack {
     var taken = RolledBack()
-    var records: [(table: Int, id: String)] = []
-    for changeSet in changeSets {
-      let rows = try connection.rows(
-        "SELECT DISTINCT record_table, id FROM holdfast_edits WHERE change_set = ? ORDER BY record_table, id",
-        [.integer(changeSet)])
-      for row in rows {
-        if let table = schema.index(of: row[0].text ?? ""), let id = row[1].text {
-          records.append((table, id))
-        }
-      }
-    }
-    for (table, id) in records {
+    if changeSets.isEmpty { return taken }
+    let records = try connection.rows(
+      """
+      SELECT DISTINCT record_table, id FROM holdfast_edits WHERE change_set IN (SELECT value FROM json_each(?))
+      ORDER BY record_table, id
+      """, [.list(changeSets)])
+    for record in records {
+      guard let table = schema.index(of: record[0].text ?? ""), let id = record[1].text else { continue }
       var history = try history(table, id)
       let beginning = history.base
       let wasThere = try database.row(table, id) != nil

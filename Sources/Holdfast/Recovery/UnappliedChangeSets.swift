@@ -25,7 +25,9 @@ struct UnappliedChangeSets {
   func note(_ answer: SyncAnswer) throws {
     if answer.bringsAll { return }
     try connection.run(
-      "INSERT INTO holdfast_unapplied (first, body) SELECT first, body FROM holdfast_outbox WHERE last <= ?",
+      """
+      INSERT INTO holdfast_unapplied (first, body) SELECT first, body FROM holdfast_outbox WHERE first <= ?1 AND last <= ?1
+      """,
       [.integer(answer.confirmed)])
   }
 

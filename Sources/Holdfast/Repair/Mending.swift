@@ -31,6 +31,9 @@ struct Mending {
   /// The same in a transaction of its own.
   func mendNow() throws -> Bool { try database.transaction(.immediate) { try mend() } }
 
+  /// Numbers of operations, edits and transactions are below it.
+  private var limit: Int64 { .max / 2 }
+
   private func name(of column: String) throws -> String {
     try connection.value("SELECT \(column) FROM holdfast_local")?.text ?? ""
   }
@@ -48,7 +51,7 @@ struct Mending {
   private func mendDevice() throws -> Bool {
     let numbers = [
       ("clock", 0), ("session", 0), ("last_server_clock", 0), ("resend", 0), ("confirmed", 0),
-      ("next_number", 1), ("last_undo", 0),
+      ("last_undo", 0),
     ]
     .map { name, least in
       "UPDATE holdfast_local SET \(name) = \(least) WHERE typeof(\(name)) <> 'integer' OR \(name) < \(least)"
@@ -60,16 +63,15 @@ struct Mending {
     let names = ["device", "user", "name", "token"].map {
       "UPDATE holdfast_local SET \($0) = NULL WHERE \($0) IS NOT NULL AND (\(Self.isNoText($0)) OR \($0) = '')"
     }
-    let limit = Int64.max / 2
     return try anyChanged(
       numbers + texts + names + [
         "UPDATE holdfast_local SET proof = '' WHERE \(Self.isNoName("proof", longest: SyncAnswer.tokenLimit))",
         "UPDATE holdfast_local SET confirmed = 0 WHERE confirmed >= \(limit)",
-        "UPDATE holdfast_local SET next_number = 1 WHERE next_number >= \(limit)",
         "UPDATE holdfast_local SET last_undo = 0 WHERE last_undo >= \(limit)",
+        "DELETE FROM holdfast_undo WHERE n NOT BETWEEN 1 AND \(limit)",
+        "UPDATE holdfast_outbox SET clock = 0 WHERE typeof(clock) <> 'integer' OR clock < 0",
         """
-        DELETE FROM holdfast_undo WHERE n NOT BETWEEN 1 AND \(limit) OR typeof(size) <> 'integer' OR typeof(total) <> 'integer'
-        OR size NOT BETWEEN 0 AND \(limit) OR total NOT BETWEEN 0 AND \(limit)
+        UPDATE holdfast_outbox SET undo = 0, changes = NULL WHERE typeof(undo) <> 'integer' OR undo NOT BETWEEN 0 AND \(limit)
         """,
       ])
   }
@@ -93,32 +95,25 @@ struct Mending {
     if try keepBroken() { isSound = false }
     let rows = try connection.rows(
       "SELECT first, last, chain_before, chain FROM holdfast_outbox ORDER BY first")
-    let local =
-      try connection.row("SELECT confirmed, confirmed_chain, next_number, chain FROM holdfast_local") ?? []
+    let local = try connection.row("SELECT confirmed, confirmed_chain FROM holdfast_local") ?? []
     let links = rows.map { OutboxLink($0) }
     for (link, next) in zip(links, links.dropFirst()) where isSound {
       isSound = link.map { next?.first == $0.last + 1 && next?.before == $0.chain } ?? false
     }
-    if isSound, let oldest = links.first ?? nil, let newest = links.last ?? nil {
-      let values: [SQLiteValue] = [
-        .integer(oldest.first - 1), .text(oldest.before.text), .integer(newest.last + 1),
-        .text(newest.chain.text),
-      ]
+    if isSound, let oldest = links.first ?? nil, (links.last ?? nil) != nil {
+      let values: [SQLiteValue] = [.integer(oldest.first - 1), .text(oldest.before.text)]
       if values == local { return false }
-      try connection.run(
-        "UPDATE holdfast_local SET confirmed = ?, confirmed_chain = ?, next_number = ?, chain = ?", values)
+      try connection.run("UPDATE holdfast_local SET confirmed = ?, confirmed_chain = ?", values)
       return true
     }
-    if isSound, rows.isEmpty, let confirmed = local[0].integer, (0..<Int64.max / 2).contains(confirmed),
-      local[2] == .integer(confirmed + 1), let chain = local[1].text, Fingerprint(chain) != nil,
-      local[3] == local[1]
+    if isSound, rows.isEmpty, let confirmed = local[0].integer, (0..<limit).contains(confirmed),
+      let chain = local[1].text, Fingerprint(chain) != nil
     {
       return false
     }
     // The server finds that these are not the numbers that it knows, and gives the device a new identity.
     try connection.run("DELETE FROM holdfast_edits WHERE change_set < 1")
     try moveIntoRange(rows.compactMap { $0[0].integer })
-    try connection.run("UPDATE holdfast_local SET next_number = 1")
     try outbox.beginNumbers()
     return true
   }
@@ -171,11 +166,24 @@ struct Mending {
     return true
   }
 
-  /// Edits of change sets that do not wait would hide for ever what the server says.
+  /// Edits of change sets that do not wait would hide for ever what the server says; and loose ones between others would not be found.
   private func mendEdits() throws -> Bool {
-    try anyChanged([
+    let isAny = try anyChanged([
       "DELETE FROM holdfast_edits WHERE change_set IS NOT NULL AND change_set NOT IN (SELECT first FROM holdfast_outbox)"
     ])
+    let areStray = try database.count(
+      """
+      SELECT EXISTS (SELECT 1 FROM holdfast_edits WHERE n NOT BETWEEN 1 AND \(limit)
+        OR change_set IS NULL AND NOT (\(DeviceTables.isLoose)))
+      """)
+    if areStray == 0 { return isAny }
+    let columns = "change_set, record_table, id, kind, column_name, base, rev, at"
+    let edits = try connection.rows("SELECT \(columns) FROM holdfast_edits ORDER BY change_set IS NULL, n")
+    try connection.run("DELETE FROM holdfast_edits")
+    for edit in edits {
+      try connection.run("INSERT INTO holdfast_edits (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", edit)
+    }
+    return true
   }
 
   // MARK: Zones

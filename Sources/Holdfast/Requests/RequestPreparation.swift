@@ -23,7 +23,7 @@ package struct RequestPreparation {
   package func prepare(
     changeSetLimit: Int, sizeLimit: Int = RequestSize.most, app: String? = nil
   ) throws -> PreparedRequest? {
-    if try database.count("SELECT EXISTS (SELECT 1 FROM holdfast_edits WHERE change_set IS NULL)") == 1 {
+    if try database.count("SELECT EXISTS (SELECT 1 FROM holdfast_edits WHERE \(DeviceTables.isLoose))") == 1 {
       try database.transaction(.immediate) { _ = try sealing.sealForeign() }
     }
     return try database.transaction(.deferred) { () -> PreparedRequest? in

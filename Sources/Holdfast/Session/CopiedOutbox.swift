@@ -30,7 +30,7 @@ struct CopiedOutbox {
           Trace.took(.copyLeftOut)
           let created = try missingCreates.records(inSets: first...first)
           try connection.run("DELETE FROM holdfast_edits WHERE change_set = ?", [.integer(first)])
-          try connection.run("DELETE FROM holdfast_outbox WHERE first = ?", [.integer(first)])
+          try UndoTable(connection: connection).settle("first = ?1", [.integer(first)])
           try missingCreates.await(created)
         } else if refused.contains(took) || first < arrived
           || confirmed < completeFrom && took.last <= completeFrom

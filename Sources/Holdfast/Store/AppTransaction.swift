@@ -11,12 +11,11 @@ package struct AppTransaction {
     try database.transaction(.immediate, isOfApp: true) {
       // What a foreign writer left is a change set of its own.
       try sealing.sealForeign()
-      let result = try database.uniqueValues.deferring {
+      let result = try database.uniqueValues.checking {
         try body(Database(local: database, environment: environment))
       }
-      try database.uniqueValues.check()
       try database.checkForeignObjects()
-      try seal()
+      try sealing.sealOwn()
       return result
     }
   }
@@ -31,14 +30,9 @@ package struct AppTransaction {
     try database.transaction(.immediate, isOfApp: true) {
       try sealing.sealForeign()
       try Resending(database: database).resend(number, amending: amend) {
-        try seal()
+        try sealing.sealOwn()
         try sealed()
       }
     }
-  }
-
-  private func seal() throws {
-    let loose = try sealing.looseRecords()
-    _ = try UndoHistory(database: database).keep(loose, of: sealing.sealOwn(loose))
   }
 }

@@ -21,15 +21,9 @@ package struct Undo {
         throw StoreError(.nothingToUndo, "There is nothing on this device that could be undone.")
       }
       let undoing = try undoTogether(changes, number)
-      let loose = try sealing.looseRecords()
-      let kept = try undoHistory.keep(loose, of: sealing.sealOwn(loose))
-      if let kept {
-        try connection.run(
-          "UPDATE holdfast_undo SET undoes = ? WHERE n = ?", [.integer(number), .integer(kept)])
-      } else if undoing.result.undone.isEmpty {
-        // Else the next undo would mean it again.
-        try connection.run("UPDATE holdfast_undo SET undoes = 0 WHERE n = ?", [.integer(number)])
-      }
+      let isKept = try sealing.sealOwn(undoing: number)
+      // Else the next undo would mean it again.
+      if !isKept, undoing.result.undone.isEmpty { try UndoTable(connection: connection).passOver(number) }
       return undoing.result
     }
   }

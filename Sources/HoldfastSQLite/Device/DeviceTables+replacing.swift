@@ -69,10 +69,10 @@ extension DeviceTables {
       "row_taken", "BEFORE INSERT", on: table,
       " AND EXISTS (SELECT 1 FROM \"\(table.name)\" WHERE \(row) = NEW.\(row) AND \"id\" IS NOT NEW.\"id\")",
       refused)
-      + trigger("row_negative", "AFTER INSERT", on: table, " AND NEW.\(row) < 0", refused)
+      + trigger("row_negative", "AFTER INSERT", on: table, " AND NEW.\(row) < 0", isCheap: true, refused)
       + trigger(
         "row_changed", "BEFORE UPDATE OF \(names.joined(separator: ", "))", on: table,
-        " AND NEW.\(row) IS NOT OLD.\(row)", refused)
+        " AND NEW.\(row) IS NOT OLD.\(row)", isCheap: true, refused)
   }
 
   /// Rejects an id that no message can carry, or that readers could interpret differently.
@@ -82,7 +82,7 @@ extension DeviceTables {
       AND NEW."id" NOT GLOB '*[^ -~]*'
       """
     return trigger(
-      "id", "AFTER INSERT", on: table, " AND NOT (\(isText))",
+      "id", "AFTER INSERT", on: table, " AND NOT (\(isText))", isCheap: true,
       [refusal("an id is a text of 1 to 64 printable ASCII characters")])
   }
 

@@ -20,21 +20,19 @@ package struct DeviceTables {
   package static let own = """
     CREATE TABLE holdfast_local (
       one INTEGER PRIMARY KEY CHECK (one = 1),
-      schema TEXT NOT NULL,
       replica TEXT NOT NULL,
       applying INTEGER NOT NULL DEFAULT 0,
       clock INTEGER NOT NULL DEFAULT 0,
       device TEXT, user TEXT, name TEXT, token TEXT, session INTEGER NOT NULL DEFAULT 0,
-      next_number INTEGER NOT NULL DEFAULT 1,
-      chain TEXT NOT NULL DEFAULT '0000000000000000',
       confirmed INTEGER NOT NULL DEFAULT 0,
       confirmed_chain TEXT NOT NULL DEFAULT '0000000000000000',
       resend INTEGER NOT NULL DEFAULT 0,
-      server_schema TEXT NOT NULL DEFAULT '',
-      renamed TEXT NOT NULL DEFAULT '',
       last_server_clock INTEGER NOT NULL DEFAULT 0,
       proof TEXT NOT NULL DEFAULT '',
-      last_undo INTEGER NOT NULL DEFAULT 0
+      last_undo INTEGER NOT NULL DEFAULT 0,
+      schema TEXT NOT NULL,
+      server_schema TEXT NOT NULL DEFAULT '',
+      renamed TEXT NOT NULL DEFAULT ''
     );
     CREATE TABLE holdfast_push_token (one INTEGER PRIMARY KEY CHECK (one = 1), kind TEXT NOT NULL, token TEXT);
     CREATE TABLE holdfast_edits (
@@ -44,10 +42,11 @@ package struct DeviceTables {
       base, rev INTEGER NOT NULL, at INTEGER NOT NULL
     );
     CREATE INDEX holdfast_edits_of_column ON holdfast_edits (record_table, id, column_name);
-    CREATE INDEX holdfast_edits_of_set ON holdfast_edits (change_set);
     CREATE TABLE holdfast_outbox (
       first INTEGER PRIMARY KEY, last INTEGER NOT NULL,
-      chain_before TEXT NOT NULL, chain TEXT NOT NULL, body BLOB NOT NULL
+      chain_before TEXT NOT NULL, chain TEXT NOT NULL, clock INTEGER NOT NULL,
+      undo INTEGER NOT NULL, at INTEGER NOT NULL, undoes INTEGER,
+      body BLOB NOT NULL, changes TEXT
     );
     CREATE TABLE holdfast_quarantine (
       n INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -65,15 +64,14 @@ package struct DeviceTables {
     );
     CREATE INDEX holdfast_pages_of_zone ON holdfast_pages (zone, n);
     CREATE TABLE holdfast_undo (
-      n INTEGER PRIMARY KEY,
-      change_set INTEGER, at INTEGER NOT NULL, undoes INTEGER, size INTEGER NOT NULL, total INTEGER NOT NULL,
-      changes TEXT NOT NULL
+      n INTEGER PRIMARY KEY, at INTEGER NOT NULL, undoes INTEGER, changes TEXT NOT NULL
     );
     \(returning)
     \(inside)
     CREATE TABLE holdfast_resets (
       zone TEXT PRIMARY KEY, at INTEGER NOT NULL, count INTEGER NOT NULL, until INTEGER
     ) WITHOUT ROWID;
+    \(ownTriggers)
     """
 
   /// The records to recover on a restored server, the zones that it requested, and the change sets that are confirmed but not yet applied.
@@ -92,6 +90,15 @@ package struct DeviceTables {
     ) WITHOUT ROWID;
     CREATE TABLE holdfast_recovery_claims (zone TEXT PRIMARY KEY) WITHOUT ROWID;
     CREATE TABLE holdfast_unapplied (n INTEGER PRIMARY KEY, first INTEGER NOT NULL, body BLOB NOT NULL);
+    """
+
+  /// Takes the clock and the number of the last transaction over from a change set that leaves the outbox: until then its row has them, so that a local
+  /// write need not touch `holdfast_local`.
+  package static let ownTriggers = """
+    CREATE TRIGGER holdfast_outbox_leave BEFORE DELETE ON holdfast_outbox BEGIN
+      UPDATE holdfast_local SET clock = max(clock, OLD.clock), last_undo = max(last_undo, OLD.undo)
+      WHERE clock < OLD.clock OR last_undo < OLD.undo;
+    END;
     """
 
   /// The rows that an INSERT may replace, and the records that a cascade deletes together. Both tables are empty between transactions.
@@ -116,6 +123,11 @@ package struct DeviceTables {
   /// The beginning of each statement that records edits.
   static let intoEdits =
     "INSERT INTO holdfast_edits (record_table, id, kind, column_name, base, rev, at)"
+  /// An SQL condition on `holdfast_edits`: an edit that is in no change set yet. These are the last ones: edits get ascending numbers, and whatever writes
+  /// an edit of a change set has all others sealed before. `Mending` sees to it at each opening.
+  package static let isLoose = """
+    n > coalesce((SELECT n FROM holdfast_edits WHERE change_set IS NOT NULL ORDER BY n DESC LIMIT 1), 0)
+    """
   private static let isLocal = "(SELECT applying FROM holdfast_local) <> 1"
   /// The value of `holdfast_local.applying` during a transaction of the app. The library then checks unique values itself, at its end.
   package static let deferring: Int64 = 2
@@ -180,7 +192,7 @@ package struct DeviceTables {
   private func updateTriggers(_ table: TableSchema) -> String {
     trigger(
       "identity", "BEFORE UPDATE OF \"id\"", on: table, " AND NEW.\"id\" IS NOT OLD.\"id\"",
-      [refusal("the id of a record can not change")])
+      isCheap: true, [refusal("the id of a record can not change")])
       + keptTrigger(table) + table.columns.map { updateTrigger(table, $0.name) }.joined()
   }
 
@@ -196,7 +208,7 @@ package struct DeviceTables {
       """
     return trigger(
       "update_\(name)", "AFTER UPDATE OF \"\(name)\"", on: table,
-      " AND NEW.\"\(name)\" IS NOT OLD.\"\(name)\"", [update])
+      " AND NEW.\"\(name)\" IS NOT OLD.\"\(name)\"", isCheap: true, [update])
   }
 
   /// The permitted writes to `conflicts`: resolving a conflict, once.
@@ -278,14 +290,17 @@ package struct DeviceTables {
     }
   }
 
+  /// - Parameter isCheap: whether the condition is sooner found false than the writer is found to be local, which is a look into another table.
   func trigger(
-    _ name: String, _ event: String, on table: TableSchema, _ condition: String, _ actions: [String]
+    _ name: String, _ event: String, on table: TableSchema, _ condition: String, isCheap: Bool = false,
+    _ actions: [String]
   ) -> String {
-    """
-    CREATE TRIGGER "holdfast_\(table.name)_\(name)" \(event) ON "\(table.name)" WHEN \(Self.isLocal)\(condition)
-    BEGIN \(actions.joined(separator: "; ")); END;
+    let conditions = isCheap ? "\(condition) AND \(Self.isLocal)" : " AND \(Self.isLocal)\(condition)"
+    return """
+      CREATE TRIGGER "holdfast_\(table.name)_\(name)" \(event) ON "\(table.name)" WHEN \(conditions.dropFirst(" AND ".count))
+      BEGIN \(actions.joined(separator: "; ")); END;
 
-    """
+      """
   }
 
   func edits(_ rows: String) -> String { "\(Self.intoEdits) VALUES \(rows)" }
