@@ -14,18 +14,21 @@ struct MissingCreates {
 
   /// The records that change sets created and no answer has brought, in zones that never came whole. Call while their edits are there.
   func records(inSets sets: ClosedRange<Int64>) throws -> [CreatedRecord] {
-    let bounds: [SQLiteValue] = [.integer(sets.lowerBound), .integer(sets.upperBound)]
-    let tables = try connection.rows(
-      "SELECT DISTINCT record_table FROM holdfast_edits WHERE change_set BETWEEN ? AND ? AND kind = 'create'",
-      bounds)
-    return try tables.compactMap { schema.index(of: $0[0].text ?? "") }.flatMap { table in
+    // One look at all edits, which have no index by change set.
+    let created = try connection.rows(
+      "SELECT DISTINCT record_table, id FROM holdfast_edits WHERE change_set BETWEEN ? AND ? AND kind = 'create'",
+      [.integer(sets.lowerBound), .integer(sets.upperBound)])
+    var ids: [Int: [String]] = [:]
+    for row in created {
+      guard let table = schema.index(of: row[0].text ?? ""), let id = row[1].text else { continue }
+      ids[table, default: []].append(id)
+    }
+    return try ids.sorted { $0.key < $1.key }.flatMap { table, ids in
       try connection.rows(
         """
-        SELECT DISTINCT e.id FROM holdfast_edits e JOIN "\(schema.tables[table].name)" r ON r."id" = e.id
-        LEFT JOIN holdfast_zones z ON z.zone = r."zone"
-        WHERE e.change_set BETWEEN ? AND ? AND e.kind = 'create' AND e.record_table = '\(schema.tables[table].name)'
-        AND r."rev" = 0 AND coalesce(z.token, '') = ''
-        """, bounds
+        SELECT r."id" FROM json_each(?) AS created CROSS JOIN "\(schema.tables[table].name)" AS r ON r."id" = created.value
+        LEFT JOIN holdfast_zones AS z ON z.zone = r."zone" WHERE r."rev" = 0 AND coalesce(z.token, '') = ''
+        """, [.list(ids)]
       ).map { CreatedRecord(table: table, id: $0[0].text ?? "") }
     }
   }
