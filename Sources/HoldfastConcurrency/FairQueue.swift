@@ -1,4 +1,6 @@
 /// A queue of jobs: first in, first out for each client; clients take turns.
+///
+/// Public, not with package access: only then does the compiler specialize it for the jobs of other modules.
 public struct FairQueue<Client: Hashable, Job> {
   /// The limits of one client.
   public struct Share: Sendable {

@@ -70,7 +70,6 @@ extension Statement {
   ///   - index: the column, from 0.
   ///   - body: gets the bytes, which are valid only while it runs, and which nobody has checked to be
   ///     UTF-8. It must not step, reset or read the same column as another kind.
-  @inlinable
   package func withText<T, E: Error>(
     _ index: Int, _ body: (UnsafeBufferPointer<UInt8>) throws(E) -> T
   ) throws(E) -> T {
@@ -83,14 +82,12 @@ extension Statement {
   ///   - index: the column, from 0.
   ///   - body: gets the bytes, which are valid only while it runs. It must not step, reset or read
   ///     the same column as another kind.
-  @inlinable
   package func withBlob<T, E: Error>(
     _ index: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> T
   ) throws(E) -> T {
     try body(blobBytes(index))
   }
 
-  @usableFromInline
   func textBytes(_ index: Int) -> UnsafeBufferPointer<UInt8> {
     // SQLite requires this order: the pointer first, then the length.
     let bytes = sqlite3_column_text(handle, Int32(clamping: index))
@@ -98,7 +95,6 @@ extension Statement {
       start: bytes, count: bytes == nil ? 0 : Int(sqlite3_column_bytes(handle, Int32(clamping: index))))
   }
 
-  @usableFromInline
   func blobBytes(_ index: Int) -> UnsafeRawBufferPointer {
     let bytes = sqlite3_column_blob(handle, Int32(clamping: index))
     return UnsafeRawBufferPointer(

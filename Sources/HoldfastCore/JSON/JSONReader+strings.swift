@@ -18,7 +18,6 @@ extension JSONReader {
   /// - Parameter body: receives the bytes, which are valid until it returns.
   /// - Returns: the result of `body`.
   /// - Throws: ``JSONError`` if the next value is no string or is invalid; otherwise the error of `body`.
-  @inlinable
   package mutating func readStringBytes<Result>(
     _ body: (UnsafeBufferPointer<UInt8>) throws -> Result
   ) throws -> Result {
@@ -27,7 +26,6 @@ extension JSONReader {
   }
 
   /// Consumes a string. Returns its bytes if it has no escapes; otherwise returns nil and puts the unescaped bytes into `scratch`.
-  @usableFromInline
   mutating func plainStringBytes() throws(JSONError) -> UnsafeBufferPointer<UInt8>? {
     guard try nextByte() == UInt8(ascii: "\"") else { throw mismatch(.string) }
     let slice = try scanString()

@@ -15,7 +15,7 @@ package struct JSONReader: ~Copyable {
   var start = 0
   var depthLeft: Int
   var keys = JSONKeyStack()
-  @usableFromInline var scratch: [UInt8] = []
+  var scratch: [UInt8] = []
   var failure: JSONError?
 
   /// The largest depth limit; greater limits are reduced to it. It bounds the stack that nesting takes.
@@ -220,8 +220,6 @@ extension JSONReader {
   }
 }
 
-// Not inlinable, unlike the functions called per value. One call per text costs nothing, and the optimizer of Swift 6.3 crashes when it
-// inlines the end of a noncopyable value into another module.
 extension JSONReader {
   /// Reads the single value in `bytes`.
   ///
