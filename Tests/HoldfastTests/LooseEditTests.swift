@@ -1,3 +1,4 @@
+import Foundation
 import HoldfastSQLite
 import Testing
 
@@ -27,6 +28,26 @@ struct LooseEditTests {
     let bodies = try sets.map { try JSONValue(parsing: $0[0].blob ?? []) }
     #expect(Self.titles(bodies) == ["Mine", "Theirs", "Mine, too"])
     await store.close()
+  }
+
+  @Test("what a comparison finds is sent, though edits that wait already came behind it (I3)")
+  func compared() async throws {
+    let fixture = try Fixture()
+    try await fixture.signIn()
+    let second = IDs.itemChange("Bread", rev: 3).replacingOccurrences(of: IDs.item, with: IDs.other)
+      .replacingOccurrences(of: "\"seq\":2", with: "\"seq\":3")
+    let changes = [IDs.listChange, IDs.itemChange("Milk", rev: 3), second].joined(separator: ",")
+    try await fixture.answer(IDs.part(changes, to: "0000000a.3"))
+    try SQLiteConnection(path: fixture.path).execute(
+      "DROP TRIGGER holdfast_items_update_title; UPDATE items SET title = 'Theirs' WHERE id = '\(IDs.item)'")
+    try await fixture.store.write { try $0.update(Item.self, id: IDs.other) { $0.title = "Mine" } }
+    try await fixture.answer(IDs.part(changes, to: "0000000a.3"))
+    try await fixture.store.write { _ in }
+    let sets = try await fixture.store.read {
+      try $0.rows("SELECT body FROM holdfast_outbox ORDER BY first").rows
+    }
+    #expect(
+      Self.titles(try sets.map { try JSONValue(parsing: $0[0].blob ?? []) }) == ["Mine", "Theirs"])
   }
 
   @Test("the clock goes on from a change set that has left the outbox (I7)", arguments: [false, true])

@@ -73,6 +73,7 @@ struct AnswerApplying {
       let state = try checkIdentity()
       try sealing.sealForeign()
       let hasOtherSchema = try database.serverSchema.keep(answer)
+      let isComparing = try comparison.isComparing()
       try database.whileApplying {
         // What the server decided of this device's change sets and recovered records. Confirmed change sets leave the outbox.
         let sent = try outbox.created(inSets: answer.parts.flatMap(\.asSent))
@@ -80,7 +81,7 @@ struct AnswerApplying {
         applied.quarantined += try settleRecovered()
         try zones.noteSent(request.acks)
         // The zones' parts.
-        var session = ApplySession(hasEdits: try database.edits.hasAny() || comparison.isComparing())
+        var session = ApplySession(hasEdits: try database.edits.hasAny() || isComparing)
         let lost = try unapplied.keepLost(answer)
         applied.quarantined += lost
         session.hasLost = lost > 0
@@ -107,6 +108,8 @@ struct AnswerApplying {
         // What a refused deletion put back may have lost its parent since.
         if applied.quarantined > 0 || mayHaveOrphans { try orphans.remove() }
       }
+      // What a comparison found is in no change set, and edits of change sets were written behind it.
+      if isComparing { try database.edits.bringLooseToEnd() }
       if hasOtherSchema { try resendUnknown(&applied) }
       if !answer.lost.isEmpty || answer.parts.contains(where: \.isReset) { try zones.removeStrayFiles() }
       try advanceClock()

@@ -56,4 +56,19 @@ struct EditTable {
   func recordUpdate(of column: String, _ table: Int, _ id: String, base: SQLiteValue, rev: Int64) throws {
     try record("update", column, table, id, base: base, rev: rev)
   }
+
+  /// Gives the edits that are in no change set the last numbers again, where one of a change set is behind them: see `DeviceTables.isLoose`.
+  func bringLooseToEnd() throws {
+    let isAny = try connection.value(
+      "SELECT EXISTS (SELECT 1 FROM holdfast_edits WHERE change_set IS NULL AND NOT (\(DeviceTables.isLoose)))"
+    )
+    if isAny?.integer != 1 { return }
+    let columns = "record_table, id, kind, column_name, base, rev, at"
+    let edits = try connection.rows(
+      "SELECT \(columns) FROM holdfast_edits WHERE change_set IS NULL ORDER BY n")
+    try connection.run("DELETE FROM holdfast_edits WHERE change_set IS NULL")
+    for edit in edits {
+      try connection.run("INSERT INTO holdfast_edits (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?)", edit)
+    }
+  }
 }

@@ -129,11 +129,11 @@ struct Sealing {
       "UPDATE holdfast_edits SET change_set = ? WHERE n >= ?",
       [.integer(state.nextNumber), .integer(loose.first)])
     if changes.areTooMany { try UndoTable(connection: connection).removeAll() }
-    let text = changes.finish()
+    let undo = changes.finish()
     try enqueue(
-      writer.finish(), count: count, state: &state, at: ordered.map(\.at).max() ?? 0, changes: text,
+      writer.finish(), count: count, state: &state, at: ordered.map(\.at).max() ?? 0, changes: undo,
       undoing: undone)
-    return text != nil
+    return undo != nil
   }
 
   private func sealForeign(_ loose: [LooseRecord], _ state: inout DeviceState) throws {
@@ -187,7 +187,7 @@ struct Sealing {
 
   /// - Parameter changes: what undoes it; nil for nothing.
   private func enqueue(
-    _ body: [UInt8], count: Int64, state: inout DeviceState, at milliseconds: Int64, changes: String? = nil,
+    _ body: [UInt8], count: Int64, state: inout DeviceState, at milliseconds: Int64, changes: [UInt8]? = nil,
     undoing undone: Int64? = nil
   ) throws {
     let chain = body.withUnsafeBufferPointer { state.chain.chained(with: $0) }
@@ -201,7 +201,7 @@ struct Sealing {
       [
         .integer(state.nextNumber), .integer(state.nextNumber + count - 1), .text(state.chain.text),
         .text(chain.text), .integer(state.clock.rawValue), .integer(state.lastUndo), .integer(milliseconds),
-        undone.map { .integer($0) } ?? .null, .blob(body), changes.map { .text($0) } ?? .null,
+        undone.map { .integer($0) } ?? .null, .blob(body), changes.map { .blob($0) } ?? .null,
       ])
     state.nextNumber += count
     state.chain = chain

@@ -26,10 +26,10 @@ struct UndoneChanges: ~Copyable {
     isEmpty = false
   }
 
-  /// Their text; nil when there are none, or too many.
-  consuming func finish() -> String? {
+  /// Their JSON; nil when there are none, or too many.
+  consuming func finish() -> [UInt8]? {
     if isEmpty || areTooMany { return nil }
     writer.endArray()
-    return writer.withBytes { String(decoding: $0, as: UTF8.self) }
+    return writer.bytes
   }
 }

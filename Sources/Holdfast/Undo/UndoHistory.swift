@@ -11,10 +11,10 @@ struct UndoHistory {
   /// The transactions that are kept, the newest first.
   func undoable(limit: Int) throws -> [UndoableTransaction] {
     try connection.rows(
-      "SELECT n, at, undoes, changes FROM \(UndoTable.kept) LIMIT ?", [.integer(Int64(limit))]
+      "SELECT n, at, undoes FROM \(UndoTable.kept) LIMIT ?", [.integer(Int64(limit))]
     ).map { row in
       var counts: [UndoableTransaction.Count] = []
-      for change in changes(row[3]) {
+      for change in try records(row[0].integer ?? 0) ?? [] {
         let kind = change.kind
         if let index = counts.firstIndex(where: { $0.table == change.table && $0.kind == kind }) {
           counts[index].records += 1
@@ -41,12 +41,9 @@ struct UndoHistory {
 
   /// What a transaction of this number made; nil when it is not kept.
   func records(_ number: Int64) throws -> [UndoneRecord]? {
-    try connection.value("SELECT changes FROM \(UndoTable.kept) WHERE n = ?", [.integer(number)]).map(changes)
-  }
-
-  private func changes(_ text: SQLiteValue) -> [UndoneRecord] {
-    let elements = text.text.flatMap { try? JSONValue(parsing: $0) }?.elements ?? []
-    return elements.compactMap { UndoneRecord($0, schema) }
+    try UndoTable(connection: connection).changes(number).map { bytes in
+      ((try? JSONValue(parsing: bytes))?.elements ?? []).compactMap { UndoneRecord($0, schema) }
+    }
   }
 }
 

@@ -46,7 +46,7 @@ package struct DeviceTables {
       first INTEGER PRIMARY KEY, last INTEGER NOT NULL,
       chain_before TEXT NOT NULL, chain TEXT NOT NULL, clock INTEGER NOT NULL,
       undo INTEGER NOT NULL, at INTEGER NOT NULL, undoes INTEGER,
-      body BLOB NOT NULL, changes TEXT
+      body BLOB NOT NULL, changes BLOB
     );
     CREATE TABLE holdfast_quarantine (
       n INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -64,7 +64,7 @@ package struct DeviceTables {
     );
     CREATE INDEX holdfast_pages_of_zone ON holdfast_pages (zone, n);
     CREATE TABLE holdfast_undo (
-      n INTEGER PRIMARY KEY, at INTEGER NOT NULL, undoes INTEGER, changes TEXT NOT NULL
+      n INTEGER PRIMARY KEY, at INTEGER NOT NULL, undoes INTEGER, changes BLOB NOT NULL
     );
     \(returning)
     \(inside)
@@ -124,7 +124,7 @@ package struct DeviceTables {
   static let intoEdits =
     "INSERT INTO holdfast_edits (record_table, id, kind, column_name, base, rev, at)"
   /// An SQL condition on `holdfast_edits`: an edit that is in no change set yet. These are the last ones: edits get ascending numbers, and whatever writes
-  /// an edit of a change set has all others sealed before. `Mending` sees to it at each opening.
+  /// an edit of a change set has all others sealed before, or brings them to the end. `Mending` sees to it at each opening.
   package static let isLoose = """
     n > coalesce((SELECT n FROM holdfast_edits WHERE change_set IS NOT NULL ORDER BY n DESC LIMIT 1), 0)
     """
