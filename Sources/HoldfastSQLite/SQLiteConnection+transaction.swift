@@ -11,6 +11,11 @@ extension SQLiteConnection {
     case immediate
   }
 
+  /// How long a statement waits for another connection's lock before it throws `.busy`.
+  package func setBusyTimeout(_ time: Duration) {
+    sqlite3_busy_timeout(database, Int32(clamping: max(time.wholeMilliseconds, 0)))
+  }
+
   /// Whether a transaction is open.
   package var isInTransaction: Bool { sqlite3_get_autocommit(database) == 0 }
 

@@ -25,13 +25,28 @@ struct FileErrorTests {
   @Test("who holds the file for writing is a reason of its own, and nothing is lost by it")
   func busy() async throws {
     let fixture = try Fixture()
-    try await fixture.store.writer.perform { try $0.connection.execute("PRAGMA busy_timeout = 1") }
+    try await fixture.store.writer.perform { $0.busyTimeout = .milliseconds(1) }
     let other = try SQLiteConnection(path: fixture.path)
     try other.execute("BEGIN IMMEDIATE")
     let error = await #expect(throws: StoreError.self) { try await fixture.store.write { _ in } }
     #expect(error?.code == .busy)
     try other.execute("ROLLBACK")
     try await fixture.store.write { _ in }
+  }
+
+  @Test("what must not wait for another program's transaction has not begun, and is told so (I6)")
+  func hurry() async throws {
+    let fixture = try Fixture()
+    let other = try SQLiteConnection(path: fixture.path)
+    func begins() async throws -> Bool {
+      try await fixture.store.writer.perform { local in
+        try local.withoutWaiting { try local.transaction(.immediate) {} } != nil
+      }
+    }
+    try other.execute("BEGIN IMMEDIATE")
+    #expect(try await !begins())
+    try other.execute("ROLLBACK")
+    #expect(try await begins())
   }
 
   @Test("a refusal of Holdfast's own triggers says why, also where an error shows no values")

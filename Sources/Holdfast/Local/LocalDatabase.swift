@@ -30,6 +30,10 @@ package final class LocalDatabase {
   /// SQLite's number of the file's form when it was last seen to be this schema's.
   private var knownForm: Int64?
   private static let busyTimeout = Duration.seconds(15)
+  /// How long a statement of this connection waits for another program's lock.
+  var busyTimeout = LocalDatabase.busyTimeout { didSet { connection.setBusyTimeout(busyTimeout) } }
+  /// Whether no statement waits for a lock until a transaction has begun.
+  private var mustNotWait = false
   /// What others had made in the file when its form was last looked at.
   private var others = ForeignObjects.Found()
   /// Whether nothing can be written here, and so nothing has to be mended.
@@ -144,6 +148,7 @@ package final class LocalDatabase {
   ) throws -> T {
     do {
       return try connection.transaction(kind) {
+        if mustNotWait { endHurry() }
         // Reads, so that the log is there.
         let form = try connection.value("PRAGMA schema_version")?.integer
         try connection.checkPlace()
@@ -159,6 +164,23 @@ package final class LocalDatabase {
       if let told = StoreError(ofFile: error) { throw told }
       throw error
     }
+  }
+
+  /// Runs `body` without waiting until its transaction can begin.
+  ///
+  /// - Returns: nil when another program holds the database for writing: nothing of the transaction has run.
+  func withoutWaiting<T>(_ body: () throws -> T) throws -> T? {
+    mustNotWait = true
+    connection.setBusyTimeout(.zero)
+    defer { if mustNotWait { endHurry() } }
+    do { return try body() } catch let error as StoreError where error.code == .busy && mustNotWait {
+      return nil
+    }
+  }
+
+  private func endHurry() {
+    mustNotWait = false
+    connection.setBusyTimeout(busyTimeout)
   }
 
   /// Brings what only this connection has into the file: a log that was deleted, and that nobody has made again.
@@ -248,9 +270,9 @@ package final class LocalDatabase {
   func emptyLog() {
     guard (try? connection.checkPlace()) != nil else { return }
     // Who writes waits meanwhile.
-    try? connection.execute("PRAGMA busy_timeout = 250")
+    connection.setBusyTimeout(.milliseconds(250))
     try? connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    try? connection.execute("PRAGMA busy_timeout = \(Self.busyTimeout.wholeMilliseconds)")
+    connection.setBusyTimeout(busyTimeout)
   }
 
   /// Runs `body` with the triggers at rest, also inside another such; nobody else sees them so, as the transaction ends before.

@@ -67,11 +67,11 @@ struct Mending {
       numbers + texts + names + [
         "UPDATE holdfast_local SET proof = '' WHERE \(Self.isNoName("proof", longest: SyncAnswer.tokenLimit))",
         "UPDATE holdfast_local SET confirmed = 0 WHERE confirmed >= \(limit)",
-        "UPDATE holdfast_local SET last_undo = 0 WHERE last_undo >= \(limit)",
+        "UPDATE holdfast_local SET last_undo = 0 WHERE last_undo > \(limit / 2)",
         "DELETE FROM holdfast_undo WHERE n NOT BETWEEN 1 AND \(limit)",
         "UPDATE holdfast_outbox SET clock = 0 WHERE typeof(clock) <> 'integer' OR clock < 0",
         """
-        UPDATE holdfast_outbox SET undo = 0, changes = NULL WHERE typeof(undo) <> 'integer' OR undo NOT BETWEEN 0 AND \(limit)
+        UPDATE holdfast_outbox SET undo = 0, changes = NULL WHERE typeof(undo) <> 'integer' OR undo NOT BETWEEN 0 AND \(limit / 2)
         """,
       ])
   }
