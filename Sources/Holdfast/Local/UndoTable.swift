@@ -10,14 +10,14 @@ struct UndoTable {
   /// At most so many bytes, of all. A larger transaction, or one whose undo would be too large, leaves nothing to undo.
   static let size = 4 << 20
 
-  /// An SQL table: what is kept, the newest first. The outbox has more, until it is confirmed. The changes are looked up by `changes(_:)`: only their
+  /// An SQL table: what is kept. The outbox has more, until it is confirmed. The changes are looked up by `changes(_:)`: only their
   /// sizes are read here, which blobs have in the heads of their rows.
   static let kept = """
     (SELECT n, at, undoes FROM (SELECT n, at, undoes, sum(size) OVER (ORDER BY n DESC) AS total FROM (
       SELECT * FROM (SELECT undo AS n, at, undoes, length(changes) AS size FROM holdfast_outbox
         WHERE typeof(changes) <> 'null' ORDER BY first DESC LIMIT \(limit))
       UNION ALL SELECT n, at, undoes, length(changes) FROM holdfast_undo ORDER BY n DESC LIMIT \(limit)
-    )) WHERE total <= \(size) ORDER BY n DESC)
+    )) WHERE total <= \(size))
     """
 
   /// What a transaction of this number changed; nil when it is not kept.

@@ -14,7 +14,7 @@ struct Outbox {
   func unconfirmedOperations() throws -> Int {
     try waitingOperations()
       + database.count(
-        "SELECT count(*) FROM (SELECT DISTINCT record_table, id FROM holdfast_edits WHERE change_set IS NULL)"
+        "SELECT count(*) FROM (SELECT DISTINCT record_table, id FROM holdfast_edits WHERE \(DeviceTables.isLoose))"
       )
   }
 

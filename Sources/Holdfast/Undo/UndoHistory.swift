@@ -11,7 +11,7 @@ struct UndoHistory {
   /// The transactions that are kept, the newest first.
   func undoable(limit: Int) throws -> [UndoableTransaction] {
     try connection.rows(
-      "SELECT n, at, undoes FROM \(UndoTable.kept) LIMIT ?", [.integer(Int64(limit))]
+      "SELECT n, at, undoes FROM \(UndoTable.kept) ORDER BY n DESC LIMIT ?", [.integer(Int64(limit))]
     ).map { row in
       var counts: [UndoableTransaction.Count] = []
       for change in try records(row[0].integer ?? 0) ?? [] {
@@ -31,7 +31,7 @@ struct UndoHistory {
   /// The last transaction that is neither an undo nor undone, nor one of which nothing could be undone (`undoes` is 0).
   func last() throws -> Int64? {
     var undone: Set<Int64> = []
-    for row in try connection.rows("SELECT n, undoes FROM \(UndoTable.kept)") {
+    for row in try connection.rows("SELECT n, undoes FROM \(UndoTable.kept) ORDER BY n DESC") {
       guard let number = row[0].integer, !undone.contains(number) else { continue }
       guard let undoes = row[1].integer else { return number }
       undone.insert(undoes)
