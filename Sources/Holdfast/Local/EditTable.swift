@@ -62,13 +62,19 @@ struct EditTable {
     let isAny = try connection.value(
       "SELECT EXISTS (SELECT 1 FROM holdfast_edits WHERE change_set IS NULL AND NOT (\(DeviceTables.isLoose)))"
     )
-    if isAny?.integer != 1 { return }
-    let columns = "record_table, id, kind, column_name, base, rev, at"
-    let edits = try connection.rows(
-      "SELECT \(columns) FROM holdfast_edits WHERE change_set IS NULL ORDER BY n")
-    try connection.run("DELETE FROM holdfast_edits WHERE change_set IS NULL")
-    for edit in edits {
-      try connection.run("INSERT INTO holdfast_edits (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?)", edit)
+    if isAny?.integer == 1 { try renumber("change_set IS NULL") }
+  }
+
+  /// Gives edits new numbers, the last ones, in their order: those of change sets before the others.
+  ///
+  /// - Parameter edits: an SQL condition.
+  func renumber(_ edits: String) throws {
+    let columns = "change_set, record_table, id, kind, column_name, base, rev, at"
+    let rows = try connection.rows(
+      "SELECT \(columns) FROM holdfast_edits WHERE \(edits) ORDER BY change_set IS NULL, n")
+    try connection.run("DELETE FROM holdfast_edits WHERE \(edits)")
+    for row in rows {
+      try connection.run("INSERT INTO holdfast_edits (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
     }
   }
 }

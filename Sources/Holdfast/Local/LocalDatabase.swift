@@ -299,12 +299,7 @@ package final class LocalDatabase {
 
   /// A record as it is here, or nil.
   func row(_ table: Int, _ id: String) throws -> (zone: String?, rev: Int64, values: [Value])? {
-    let row = try connection.statement(sql[table].select)
-    defer { row.reset() }
-    try row.bind(id, at: 1)
-    guard try row.step() else { return nil }
-    let values = (0..<sql[table].columns.count).map { row.columnValue($0 + 2) }
-    return (row.isNull(0) ? nil : row.text(0), row.integer(1), values)
+    try storedRow(table, id).map { ($0.zone, $0.rev, $0.values.map { Value($0) }) }
   }
 
   /// The same, with its values as they are stored.

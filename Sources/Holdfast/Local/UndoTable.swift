@@ -20,12 +20,14 @@ struct UndoTable {
     )) WHERE total <= \(size))
     """
 
-  /// What a transaction of this number changed; nil when it is not kept.
+  /// Whether a transaction of this number can be undone.
+  func keeps(_ number: Int64) throws -> Bool {
+    try connection.value("SELECT 1 FROM \(Self.kept) WHERE n = ?", [.integer(number)]) != nil
+  }
+
+  /// What a transaction of this number changed.
   func changes(_ number: Int64) throws -> [UInt8]? {
-    guard try connection.value("SELECT 1 FROM \(Self.kept) WHERE n = ?", [.integer(number)]) != nil else {
-      return nil
-    }
-    return try connection.value(
+    try connection.value(
       """
       SELECT changes FROM holdfast_undo WHERE n = ?1
       UNION ALL SELECT changes FROM holdfast_outbox WHERE undo = ?1 AND changes IS NOT NULL LIMIT 1

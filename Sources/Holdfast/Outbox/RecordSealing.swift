@@ -17,7 +17,7 @@ struct RecordSealing {
   func seal(
     _ record: LooseRecord, clock: inout Stamp, isStrict: Bool, to writer: inout OperationWriter,
     unsendable: [Int: JSONValue] = [:]
-  ) throws -> (count: Int64, record: RecordState?) {
+  ) throws -> (count: Int64, record: (zone: String?, rev: Int64, values: [Value])?) {
     let table = schema.tables[record.table]
     let startsHere = record.lives.first == .create
     let endsHere = record.lives.last == .delete
@@ -39,11 +39,6 @@ struct RecordSealing {
     guard !endsHere, var row = try database.storedRow(record.table, record.id) else { return (count, nil) }
     if isStrict, let fault = sendable.fault(record, row.values) { throw fault.problem }
     let values = try settled(row.values.map { Value($0) }, of: record)
-    func sealed() -> (count: Int64, record: RecordState?) {
-      let named = zip(table.columns, values).map { ($0.name, SQLiteValue($1)) }
-      let zone = row.zone.map { SQLiteValue.text($0) } ?? .null
-      return (count, RecordState(zone: zone, rev: row.rev, values: TextMap(named)))
-    }
     func isChanged(_ column: Int, _ base: Value) -> Bool {
       values[column] != base || unsendable[column] != nil
     }
@@ -59,7 +54,7 @@ struct RecordSealing {
       writer.write(
         .create, table: table, id: record.id, rev: 0, stamp: stamp(), settings: settings,
         zone: table.zone == .explicit ? row.zone ?? "" : nil, unsendable: unsendable)
-      return sealed()
+      return (count, (row.zone, row.rev, values))
     }
     for update in record.updates where !isChanged(update.column, update.base) {
       // Changed and changed back: nothing is sent, and nothing must stand on top of what the server says.
@@ -77,7 +72,7 @@ struct RecordSealing {
         .update, table: table, id: record.id, rev: rev, stamp: stamp(), settings: settings,
         unsendable: unsendable)
     }
-    return sealed()
+    return (count, (row.zone, row.rev, values))
   }
 
   /// Writes JSON as the server will read it: without white space around it, and its null as NULL. Else this device would show another value than

@@ -8,6 +8,7 @@ struct Sealing {
   private var connection: SQLiteConnection { database.connection }
   private var schema: SyncSchema { database.schema }
   private var recreatedRecords: RecreatedRecords { RecreatedRecords(database: database) }
+  private var rebase: Rebase { Rebase(database: database) }
   private var recordSealing: RecordSealing { RecordSealing(database: database) }
   private var sendable: SendableValues { SendableValues(database: database) }
   private var unsendableRecords: UnsendableRecords { UnsendableRecords(database: database) }
@@ -112,7 +113,8 @@ struct Sealing {
       count += sealed.count
       // A choice between two edits is for good.
       if isUndoable, schema.tables[record.table].zone != .server {
-        changes.add(schema.tables[record.table].name, record, now: sealed.record)
+        let now = sealed.record.map { rebase.state(record.table, $0) }
+        changes.add(schema.tables[record.table].name, record, now: now)
       }
     }
     if count > operationLimit(ordered) || writer.count > Self.changeSetSize {

@@ -100,7 +100,7 @@ struct Mending {
     for (link, next) in zip(links, links.dropFirst()) where isSound {
       isSound = link.map { next?.first == $0.last + 1 && next?.before == $0.chain } ?? false
     }
-    if isSound, let oldest = links.first ?? nil, (links.last ?? nil) != nil {
+    if isSound, let oldest = links.first ?? nil {
       let values: [SQLiteValue] = [.integer(oldest.first - 1), .text(oldest.before.text)]
       if values == local { return false }
       try connection.run("UPDATE holdfast_local SET confirmed = ?, confirmed_chain = ?", values)
@@ -177,12 +177,7 @@ struct Mending {
         OR change_set IS NULL AND NOT (\(DeviceTables.isLoose)))
       """)
     if areStray == 0 { return isAny }
-    let columns = "change_set, record_table, id, kind, column_name, base, rev, at"
-    let edits = try connection.rows("SELECT \(columns) FROM holdfast_edits ORDER BY change_set IS NULL, n")
-    try connection.run("DELETE FROM holdfast_edits")
-    for edit in edits {
-      try connection.run("INSERT INTO holdfast_edits (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", edit)
-    }
+    try database.edits.renumber("true")
     return true
   }
 

@@ -7,6 +7,7 @@ struct UndoHistory {
 
   private var connection: SQLiteConnection { database.connection }
   private var schema: SyncSchema { database.schema }
+  private var undo: UndoTable { UndoTable(connection: connection) }
 
   /// The transactions that are kept, the newest first.
   func undoable(limit: Int) throws -> [UndoableTransaction] {
@@ -14,7 +15,7 @@ struct UndoHistory {
       "SELECT n, at, undoes FROM \(UndoTable.kept) ORDER BY n DESC LIMIT ?", [.integer(Int64(limit))]
     ).map { row in
       var counts: [UndoableTransaction.Count] = []
-      for change in try records(row[0].integer ?? 0) ?? [] {
+      for change in try changes(row[0].integer ?? 0) {
         let kind = change.kind
         if let index = counts.firstIndex(where: { $0.table == change.table && $0.kind == kind }) {
           counts[index].records += 1
@@ -41,9 +42,12 @@ struct UndoHistory {
 
   /// What a transaction of this number made; nil when it is not kept.
   func records(_ number: Int64) throws -> [UndoneRecord]? {
-    try UndoTable(connection: connection).changes(number).map { bytes in
-      ((try? JSONValue(parsing: bytes))?.elements ?? []).compactMap { UndoneRecord($0, schema) }
-    }
+    try undo.keeps(number) ? changes(number) : nil
+  }
+
+  private func changes(_ number: Int64) throws -> [UndoneRecord] {
+    let json = try undo.changes(number).flatMap { try? JSONValue(parsing: $0) }
+    return (json?.elements ?? []).compactMap { UndoneRecord($0, schema) }
   }
 }
 
