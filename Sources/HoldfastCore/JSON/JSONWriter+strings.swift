@@ -14,6 +14,7 @@ extension JSONWriter {
     let beginning = count
     beginQuoted(bytes.count)
     let plain = appendPlain(source, bytes.count)
+    if plain == bytes.count { return append(UInt8(ascii: "\"")) }
     if isWellFormedUTF8(UnsafeBufferPointer(rebasing: bytes[plain...])) {
       return appendRest(source, from: plain, bytes.count)
     }
@@ -42,18 +43,22 @@ extension JSONWriter {
     count &+= 1
   }
 
-  /// Copies the beginning of a text, 32 bytes at a time, as long as they are ASCII of which nothing is escaped.
+  /// Copies the beginning of a text, 32 bytes at a time, as long as they are ASCII of which nothing is escaped. The last 32 bytes may
+  /// overlap those before.
   ///
   /// - Returns: how many bytes that were.
   private mutating func appendPlain(_ source: UnsafePointer<UInt8>, _ length: Int) -> Int {
+    guard length >= 32 else { return 0 }
+    let start = UnsafeMutableRawPointer(storage + count)
     var place = 0
-    while place &+ 32 <= length {
-      let words = loadWords(source + place)
+    while place < length {
+      let next = min(place, length &- 32)
+      let words = loadWords(source + next)
       guard isPlainForReading(words) else { break }
-      UnsafeMutableRawPointer(storage + count).storeBytes(of: words, as: SIMD4<UInt64>.self)
-      place &+= 32
-      count &+= 32
+      (start + next).storeBytes(of: words, as: SIMD4<UInt64>.self)
+      place = next &+ 32
     }
+    count &+= place
     return place
   }
 

@@ -7,6 +7,8 @@
 package struct JSONWriter: ~Copyable {
   var storage: UnsafeMutablePointer<UInt8>
   private var capacity: Int
+  /// Whether the buffer is the writer's own: one that was lent belongs to an array.
+  private var isOwner = true
   /// The number of bytes written so far.
   package internal(set) var count = 0
   private var needsComma = false
@@ -21,7 +23,34 @@ package struct JSONWriter: ~Copyable {
   }
 
   deinit {
-    storage.deallocate()
+    if isOwner { storage.deallocate() }
+  }
+
+  /// The text that `body` writes, in the array into which it was written: unlike ``bytes`` without a copy, as long as `capacity` is
+  /// sufficient. For texts of megabytes.
+  ///
+  /// - Parameters:
+  ///   - capacity: the size of the array in bytes. Memory that is not written to is only reserved.
+  ///   - body: writes one JSON text.
+  /// - Returns: the text, and what `body` returned.
+  /// - Throws: the error of `body`.
+  package static func text<Result>(
+    capacity: Int, _ body: (inout JSONWriter) throws -> Result
+  ) throws -> (bytes: [UInt8], result: Result) {
+    var grown: [UInt8]?
+    var result: Result?
+    let bytes = try [UInt8](unsafeUninitializedCapacity: max(capacity, 64)) { buffer, count in
+      guard let start = buffer.baseAddress else { return }
+      var writer = JSONWriter(lent: start, buffer.count)
+      result = try body(&writer)
+      if writer.isOwner { grown = writer.bytes } else { count = writer.count }
+    }
+    guard let result else { preconditionFailure("an array of at least 64 bytes has an address") }
+    return (grown ?? bytes, result)
+  }
+
+  private init(lent storage: UnsafeMutablePointer<UInt8>, _ capacity: Int) {
+    (self.storage, self.capacity, isOwner) = (storage, capacity, false)
   }
 
   /// A copy of the bytes written so far.
@@ -68,12 +97,19 @@ package struct JSONWriter: ~Copyable {
   /// Writes a key that is a literal without anything to escape.
   package mutating func key(_ name: StaticString) {
     precondition(name.hasPointerRepresentation, "a key has to be a string, not a single character")
-    beginValue()
-    reserve(name.utf8CodeUnitCount &+ 3)
-    append(UInt8(ascii: "\""))
-    append(name.utf8Start, name.utf8CodeUnitCount)
-    append(UInt8(ascii: "\""))
-    append(UInt8(ascii: ":"))
+    let length = name.utf8CodeUnitCount
+    reserve(length &+ 4)
+    var end = storage + count
+    if needsComma {
+      end.pointee = UInt8(ascii: ",")
+      end += 1
+    }
+    end.pointee = UInt8(ascii: "\"")
+    (end + 1).update(from: name.utf8Start, count: length)
+    end += length &+ 1
+    end[0] = UInt8(ascii: "\"")
+    end[1] = UInt8(ascii: ":")
+    count = end - storage + 2
     needsComma = false
   }
 
@@ -171,8 +207,7 @@ package struct JSONWriter: ~Copyable {
     let larger = max(capacity * 2, count + length)
     let moved = UnsafeMutablePointer<UInt8>.allocate(capacity: larger)
     moved.moveInitialize(from: storage, count: count)
-    storage.deallocate()
-    storage = moved
-    capacity = larger
+    if isOwner { storage.deallocate() }
+    (storage, capacity, isOwner) = (moved, larger, true)
   }
 }

@@ -337,7 +337,9 @@ final class PostgresReader: StoreReader {
     let written = try changes.write(first, to: &writer) { zone, size, work in
       try stretches(of: [zone], size: size, meanwhile: work).first
     }
-    if device != nil, !written.hasMore || written.count >= count {
+    if device != nil, !written.hasMore || written.count >= count,
+      findings.parts.wants(writer.count - start, of: zone, count, epoch)
+    {
       findings.parts.put(writer.withBytes { Array($0[start...]) }, written, of: zone, count, epoch)
     }
     return written

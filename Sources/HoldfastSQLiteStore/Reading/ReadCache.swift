@@ -277,6 +277,10 @@ final class ReadCache: @unchecked Sendable {
     }
   }
 
+  func wantsPart(_ size: Int, of zone: ZoneProgress, _ count: Int64, _ epoch: String) -> Bool {
+    parts.wants(size, of: zone, count, epoch)
+  }
+
   func keep(
     _ part: [UInt8], _ written: WrittenChanges, of zone: ZoneProgress, _ count: Int64, _ epoch: String,
     at seen: CommitState

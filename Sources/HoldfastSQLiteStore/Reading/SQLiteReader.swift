@@ -25,9 +25,6 @@ final class SQLiteReader: StoreReader {
   /// The statements that read records by id, by table. Prepared on first use.
   var recordStatements: [Int: RecordStatements] = [:]
 
-  /// The most bytes of a usual change as JSON.
-  private static let usualChange = 512
-
   /// The zones of a device: those that it has acked, and those of its user.
   static let zonesOfDevice = """
     SELECT a.zone, a.epoch, a.seq, z.seq, z.purged, coalesce(m.role, CASE z.public WHEN 1 THEN 'viewer' END), a.lost, 1,
@@ -320,12 +317,12 @@ final class SQLiteReader: StoreReader {
       return part.written
     }
     let start = writer.count
-    let expected = Int(clamping: min(count, zone.seq - zone.ack.seq, 1 << 16)) * Self.usualChange
-    writer.reserveCapacity(min(max(limit - start, 0), expected))
     let (last, changes, hasMore) = try feed.write(
       zone: zone.zone, after: zone.ack.seq, to: &writer, limit: limit, most: count)
     let written = WrittenChanges(last: last, count: changes, hasMore: hasMore, seq: zone.seq)
-    if let seen, !hasMore || changes >= count {
+    if let seen, !hasMore || changes >= count,
+      cache.wantsPart(writer.count - start, of: zone, count, history.epoch)
+    {
       cache.keep(
         writer.withBytes { Array($0[start...]) }, written, of: zone, count, history.epoch, at: seen)
     }

@@ -71,13 +71,12 @@ struct ZoneRoutes {
         }
         if zone.role.isEmpty { throw Problem(.notFound) }
         if zone.isFenced(epoch: store.history.epoch) { throw Problem(.tokenFenced) }
-        var writer = JSONWriter()
-        let end = try reader.reading(store).writePart(zone, to: &writer, count: limit)
+        let (bytes, end) = try reader.reading(store).part(of: zone, count: limit)
         let validators = HTTPResponse.Validators(tag: end.tag)
         if try Preconditions(request).match(tag: validators.tag, seconds: nil) {
           return .answer(.notModified(validators))
         }
-        return .answer(.content(writer.bytes, validators))
+        return .answer(.content(bytes, validators))
       }
     }
   }

@@ -31,6 +31,8 @@ package final class PartCache: Sendable {
     var old: [Key: Part] = [:]
     /// The size of the young parts, in bytes.
     var size = 0
+    /// The states of the large parts that were asked for once.
+    var askedOnce: [Key: State] = [:]
 
     mutating func put(_ part: Part, _ key: Key) {
       if size > PartCache.limit / 2 {
@@ -43,6 +45,10 @@ package final class PartCache: Sendable {
 
   /// The maximum size, in bytes.
   private static let limit = 64 << 20
+  /// A part of more bytes is a large one.
+  private static let smallSize = 64 << 10
+  /// How many large parts it remembers that were asked for once.
+  private static let askedLimit = 4096
 
   private let contents = Locked(Contents())
 
@@ -52,8 +58,7 @@ package final class PartCache: Sendable {
   ///
   /// - Parameter count: the maximum number of changes.
   package subscript(zone: ZoneProgress, count: Int64, epoch: String) -> Part? {
-    let key = Key(zone: TextKey(zone.zone), after: zone.ack.seq, count: count)
-    let state = State(epoch: epoch, seq: zone.seq, purged: zone.purged)
+    let (key, state) = Self.place(of: zone, count, epoch)
     return contents.withLock { contents in
       if let part = contents.young[key] { return part.state == state ? part : nil }
       guard let part = contents.old[key], part.state == state else { return nil }
@@ -62,15 +67,37 @@ package final class PartCache: Sendable {
     }
   }
 
+  /// Whether a part is to be kept. Most large parts are of the first download of one device: they are kept from the second time on that
+  /// they are asked for.
+  ///
+  /// - Parameter size: the part's, in bytes.
+  package func wants(_ size: Int, of zone: ZoneProgress, _ count: Int64, _ epoch: String) -> Bool {
+    if size <= Self.smallSize { return true }
+    if size > Self.limit / 16 { return false }
+    let (key, state) = Self.place(of: zone, count, epoch)
+    return contents.withLock { contents in
+      if contents.askedOnce[key] == state { return true }
+      if contents.askedOnce.count >= Self.askedLimit { contents.askedOnce = [:] }
+      contents.askedOnce[key] = state
+      return false
+    }
+  }
+
   /// Adds a part.
   package func put(
     _ bytes: [UInt8], _ written: WrittenChanges, of zone: ZoneProgress, _ count: Int64, _ epoch: String
   ) {
-    if bytes.count > Self.limit / 16 { return }
-    let key = Key(zone: TextKey(zone.zone), after: zone.ack.seq, count: count)
-    let state = State(epoch: epoch, seq: zone.seq, purged: zone.purged)
+    let (key, state) = Self.place(of: zone, count, epoch)
     contents.withLock { $0.put(Part(bytes: bytes, written: written, state: state), key) }
   }
+
+  private static func place(of zone: ZoneProgress, _ count: Int64, _ epoch: String) -> (Key, State) {
+    (
+      Key(zone: TextKey(zone.zone), after: zone.ack.seq, count: count),
+      State(epoch: epoch, seq: zone.seq, purged: zone.purged)
+    )
+  }
+
   /// Removes all parts.
   package func removeAll() { contents.withLock { $0 = Contents() } }
 }

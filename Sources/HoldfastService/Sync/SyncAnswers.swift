@@ -4,6 +4,8 @@ package import HoldfastCore
 package struct SyncAnswers {
   /// The number of zones per read.
   private static let zonesAtOnce = 16
+  /// The most bytes of a usual change as JSON.
+  private static let usualChange = 512
 
   package let store: any StoreReader
   package var history: History { store.history }
@@ -98,50 +100,52 @@ package struct SyncAnswers {
     for zone in zones { digest.add(zone: zone.zone, token: zone.token) }
     let mustResend = !request.isComplete && (digest.text != request.digest || device.hasPurgedAcks)
     if mustResend { Trace.took(.resendAsked) }
-    var writer = JSONWriter(capacity: 512)
-    writer.beginObject()
-    writer.key("clock")
-    writer.string(clock.text)
-    writer.key("confirmed")
-    writer.int64(device.confirmed)
-    writer.key("chain")
-    writer.string(device.chain.text)
-    writer.key("refused")
-    try writeRefused(device.key.number, to: &writer)
-    writer.key("resend")
-    writer.bool(mustResend)
     // An unproven ack ahead of the server has no effect yet.
     let settled = zones.filter { !isAhead($0) || !questions.zones.contains($0.zone) }
-    writer.key("zones")
-    writer.beginArray()
     let offered = offered(settled)
-    var proofs: [(zone: String, role: String, seq: Int64)] = []
-    if !mustResend { try writeParts(offered, outcome.created, to: &writer, &proofs) }
-    writer.endArray()
-    writer.key("lost")
-    writer.beginArray()
-    for zone in settled where zone.role.isEmpty && !isAwaitingRecovery(zone) {
-      Trace.took(.lossSent)
-      writer.string(zone.zone)
+    let expected = mustResend ? 0 : offered.reduce(0) { $0 + expectedSize(of: $1) }
+    let (bytes, _) = try JSONWriter.text(capacity: 512 + min(expected, answerSize)) { writer in
+      writer.beginObject()
+      writer.key("clock")
+      writer.string(clock.text)
+      writer.key("confirmed")
+      writer.int64(device.confirmed)
+      writer.key("chain")
+      writer.string(device.chain.text)
+      writer.key("refused")
+      try writeRefused(device.key.number, to: &writer)
+      writer.key("resend")
+      writer.bool(mustResend)
+      writer.key("zones")
+      writer.beginArray()
+      var proofs: [(zone: String, role: String, seq: Int64)] = []
+      if !mustResend { try writeParts(offered, outcome.created, to: &writer, &proofs) }
+      writer.endArray()
+      writer.key("lost")
+      writer.beginArray()
+      for zone in settled where zone.role.isEmpty && !isAwaitingRecovery(zone) {
+        Trace.took(.lossSent)
+        writer.string(zone.zone)
+      }
+      writer.endArray()
+      writeAwaitingRecovery(
+        zones.filter { $0.role.isEmpty && isAwaitingRecovery($0) }, unknown, questions, to: &writer)
+      write(proofs, zones, request, of: device, to: &writer)
+      write(questions, to: &writer)
+      if let recovery = outcome.recovery, !request.recovered.isEmpty { write(recovery, to: &writer) }
+      if offered.count < settled.count {
+        writer.key("withheld")
+        writer.int64(Int64(settled.count - offered.count))
+      }
+      writer.key("schema")
+      writer.string(schema.fingerprint)
+      if let renamed = schema.renamed {
+        writer.key("renamed")
+        writer.rawValue(renamed)
+      }
+      writer.endObject()
     }
-    writer.endArray()
-    writeAwaitingRecovery(
-      zones.filter { $0.role.isEmpty && isAwaitingRecovery($0) }, unknown, questions, to: &writer)
-    write(proofs, zones, request, of: device, to: &writer)
-    write(questions, to: &writer)
-    if let recovery = outcome.recovery, !request.recovered.isEmpty { write(recovery, to: &writer) }
-    if offered.count < settled.count {
-      writer.key("withheld")
-      writer.int64(Int64(settled.count - offered.count))
-    }
-    writer.key("schema")
-    writer.string(schema.fingerprint)
-    if let renamed = schema.renamed {
-      writer.key("renamed")
-      writer.rawValue(renamed)
-    }
-    writer.endObject()
-    return writer.bytes
+    return bytes
   }
 
   /// The zones that a device follows, and others up to the limit. A device thus never has more acks than a request may contain.
@@ -217,9 +221,18 @@ package struct SyncAnswers {
     package var tag: String { hasMore ? "\(token)+\(remaining)" : token }
   }
 
-  /// Writes a part of at most `count` changes as a separate answer.
-  package func writePart(_ zone: ZoneProgress, to writer: inout JSONWriter, count: Int64) throws -> PartEnd {
-    try writePart(zone, to: &writer, limit: writer.count + answerSize, count: count)
+  /// A part of at most `count` changes as a separate answer.
+  package func part(of zone: ZoneProgress, count: Int64) throws -> (bytes: [UInt8], end: PartEnd) {
+    let expected = min(expectedSize(of: zone, count: count), answerSize)
+    let (bytes, end) = try JSONWriter.text(capacity: 512 + expected) { writer in
+      try writePart(zone, to: &writer, limit: answerSize, count: count)
+    }
+    return (bytes, end)
+  }
+
+  /// About how many bytes the changes of a zone take.
+  private func expectedSize(of zone: ZoneProgress, count: Int64 = .max) -> Int {
+    zone.role.isEmpty ? 0 : Int(max(0, min(count, zone.seq - zone.ack.seq, 1 << 16))) * Self.usualChange
   }
 
   /// The change sets of a request that made all changes of a zone since its ack; none if there are others. A record that changed since

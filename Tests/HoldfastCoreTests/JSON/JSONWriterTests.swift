@@ -44,6 +44,41 @@ struct JSONWriterTests {
     }
   }
 
+  @Test("bytes of any length come out as the same text, wherever a byte is that is not copied as it is")
+  func bytesOfAnyLength() throws {
+    for special in ["a", "\"", "\u{1F}", "é"] {
+      for length in 0..<100 {
+        for place in 0...length {
+          let value =
+            String(repeating: "b", count: place) + special + String(repeating: "c", count: length - place)
+          var writer = JSONWriter(capacity: 0)
+          Array(value.utf8).withUnsafeBufferPointer { writer.string(utf8: $0) }
+          #expect(try JSONReader.read(writer.bytes) { try $0.readString() } == value)
+        }
+      }
+    }
+  }
+
+  @Test("a text is the same whether its array was large enough or not, and an error of its writing is thrown")
+  func textInPlace() throws {
+    for capacity in [0, 64, 300, 1000] {
+      let (bytes, count) = try JSONWriter.text(capacity: capacity) { writer in
+        writer.beginArray()
+        for number in 0..<100 { writer.int64(Int64(number)) }
+        writer.endArray()
+        return writer.count
+      }
+      #expect(text(bytes) == "[\((0..<100).map(String.init).joined(separator: ","))]")
+      #expect(count == bytes.count)
+    }
+    #expect(throws: CancellationError.self) {
+      try JSONWriter.text(capacity: 64) { writer in
+        writer.string(String(repeating: "a", count: 100))
+        throw CancellationError()
+      }
+    }
+  }
+
   @Test("bytes that are not UTF-8 become U+FFFD, so that the text stays valid")
   func repair() throws {
     for (count, bytes) in JSONGrammarTests.badUTF8.enumerated() {
