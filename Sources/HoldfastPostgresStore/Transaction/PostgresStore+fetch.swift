@@ -217,7 +217,7 @@ extension DeviceRow {
   /// The columns of a locked device.
   package static let columns = """
     number, id, account, token_hash, confirmed, chain, acknowledged_refusals, applied, issued_after, acks_purged, \
-    unseen_since_restore, clock, session_used
+    unseen_since_restore, clock, session_used, seen_at
     """
 
   /// Decodes a device, its refusals and the count of its acks; nil for an unknown device.
@@ -235,7 +235,8 @@ extension DeviceRow {
         id: rows.text(row, 1), user: rows.text(row, 2), confirmed: rows.int64(row, 4),
         chain: Fingerprint(value: UInt64(bitPattern: rows.int64(row, 5))),
         acknowledgedRefusals: rows.int64(row, 6), applied: AppliedChangeSets(bytes: rows.bytes(row, 7)),
-        clock: Stamp(rawValue: rows.int64(row, 11)), isSessionUsed: rows.bool(row, 12),
+        clock: Stamp(rawValue: rows.int64(row, 11)), seenAt: rows.int64(row, 13),
+        isSessionUsed: rows.bool(row, 12),
         issuedAfter: rows.isNull(row, 8) ? nil : rows.int64(row, 8), hasPurgedAcks: rows.bool(row, 9),
         isUnseenSinceRestore: rows.bool(row, 10)),
       token: rows.optionalBytes(row, 3), ackCount: 0)

@@ -269,7 +269,7 @@ extension PostgresStore {
       parameters.append(array: moved.lazy.map(\.state.acknowledgedRefusals))
       parameters.append(array: moved.lazy.map(\.state.clock.rawValue))
       parameters.append(array: moved.lazy.map(\.state.applied.bytes))
-      parameters.append(array: moved.lazy.map(\.seenAt))
+      parameters.append(array: moved.lazy.map(\.state.seenAt))
       parameters.append(array: moved.lazy.map(\.state.isSessionUsed))
       parameters.append(array: moved.lazy.map(\.state.isUnseenSinceRestore))
       pipe.send(Self.moveDevices, parameters)

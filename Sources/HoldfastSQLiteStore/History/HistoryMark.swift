@@ -29,7 +29,7 @@ package struct HistoryMark: Equatable, Sendable {
       text += (index == 0 ? "" : ",") + run.id + ":" + String(run.commits)
     }
     var bytes = Array(text.utf8.prefix(Self.size - 1))
-    while bytes.count < Self.size - 1 { bytes.append(UInt8(ascii: " ")) }
+    bytes += [UInt8](repeating: UInt8(ascii: " "), count: Self.size - 1 - bytes.count)
     bytes.append(UInt8(ascii: "\n"))
     return bytes
   }

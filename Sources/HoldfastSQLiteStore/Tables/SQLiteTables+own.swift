@@ -30,7 +30,7 @@ extension SQLiteTables {
       key TEXT PRIMARY KEY, value TEXT NOT NULL, CHECK (key <> 'epoch' OR length(value) = 8)
     ) WITHOUT ROWID;
     CREATE TABLE holdfast_zones (
-      zone TEXT PRIMARY KEY, seq INTEGER NOT NULL CHECK (seq BETWEEN 0 AND \(greatestCount)),
+      zone TEXT PRIMARY KEY, seq INTEGER NOT NULL CHECK (seq BETWEEN 0 AND \(greatestCount)), clock INTEGER NOT NULL DEFAULT 0,
       purged INTEGER NOT NULL DEFAULT 0 CHECK (purged >= 0), public INTEGER NOT NULL DEFAULT 0 CHECK (public IN (0, 1)),
       restored INTEGER NOT NULL DEFAULT 0 CHECK (restored >= 0), erased INTEGER NOT NULL DEFAULT 0 CHECK (erased >= 0),
       records INTEGER NOT NULL DEFAULT 0 CHECK (records >= 0), bytes INTEGER NOT NULL DEFAULT 0 CHECK (bytes >= 0)

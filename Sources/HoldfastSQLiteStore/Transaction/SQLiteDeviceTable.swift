@@ -26,7 +26,7 @@ final class SQLiteDeviceTable: DeviceTable {
     find = try connection.statement(
       """
       SELECT id, user, confirmed, chain, acknowledged_refusals, applied, issued_after, acks_purged, unseen_since_restore, clock, session_used,
-        token_hash
+        token_hash, seen_at
       FROM holdfast_devices WHERE number = ?
       """
     )
@@ -75,7 +75,7 @@ final class SQLiteDeviceTable: DeviceTable {
       id: find.text(0), user: find.text(1), confirmed: find.integer(2),
       chain: Fingerprint(value: UInt64(bitPattern: find.integer(3))), acknowledgedRefusals: find.integer(4),
       applied: AppliedChangeSets(bytes: find.blob(5)), clock: Stamp(rawValue: find.integer(9)),
-      isSessionUsed: find.integer(10) == 1,
+      seenAt: find.integer(12), isSessionUsed: find.integer(10) == 1,
       issuedAfter: find.columnValue(6).integer, hasPurgedAcks: find.integer(7) == 1,
       isUnseenSinceRestore: find.integer(8) == 1)
     try findRefusals.bind(number, at: 1)
@@ -118,7 +118,7 @@ final class SQLiteDeviceTable: DeviceTable {
     try move.bind(state.confirmed, at: 1)
     try move.bind(Int64(bitPattern: state.chain.value), at: 2)
     try move.bind(state.clock.rawValue, at: 3)
-    try move.bind(device.seenAt, at: 4)
+    try move.bind(state.seenAt, at: 4)
     try move.bind(state.acknowledgedRefusals, at: 5)
     try move.bind(.blob(state.applied.bytes), at: 6)
     try move.bind(state.isSessionUsed ? 1 : 0, at: 7)

@@ -93,7 +93,10 @@ final class SQLiteStore: StoreWriter {
   }
 
   func latestClock() throws -> Stamp {
-    Stamp(rawValue: try connection.value("SELECT max(clock) FROM holdfast_devices")?.integer ?? 0)
+    Stamp(
+      rawValue: try connection.value(
+        "SELECT max(d, z) FROM (SELECT coalesce(max(clock), 0) AS d FROM holdfast_devices), "
+          + "(SELECT coalesce(max(clock), 0) AS z FROM holdfast_zones)")?.integer ?? 0)
   }
 
   func begin(_ footprints: [Footprint]) throws -> Fetched {
@@ -153,7 +156,7 @@ final class SQLiteStore: StoreWriter {
   func commit(_ delta: Delta, announcing changes: ZoneChanges) throws {
     let isAll = connection.totalChanges == began.changes && !hasTriggers
     try write(delta)
-    for zone in delta.movedZones { try zoneTable.move(zone) }
+    for zone in delta.movedZones { try zoneTable.move(zone, clock: delta.clock) }
     for (member, role) in delta.roles { try zoneTable.set(role, of: member) }
     for (member, hasLeft) in delta.left { try consentTable.set(hasLeft, member) }
     try deviceTable.write(delta)

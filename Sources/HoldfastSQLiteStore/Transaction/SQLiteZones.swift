@@ -47,7 +47,7 @@ final class SQLiteZones: ZoneTable {
       ON CONFLICT (zone) DO UPDATE SET seq = max(seq, excluded.seq)
       """)
     write = try connection.statement(
-      "UPDATE holdfast_zones SET seq = ?, records = max(0, ?), bytes = max(0, ?) WHERE zone = ?")
+      "UPDATE holdfast_zones SET seq = ?, records = max(0, ?), bytes = max(0, ?), clock = ? WHERE zone = ?")
     writeErased = try connection.statement("UPDATE holdfast_zones SET erased = ? WHERE zone = ?")
     findRecords = try schema.tables.filter { $0.zone != .explicit }.map {
       try connection.statement("SELECT 1 FROM \"\($0.name)\" WHERE zone = ? LIMIT 1")
@@ -81,11 +81,12 @@ final class SQLiteZones: ZoneTable {
     try writeErased.run()
   }
 
-  func move(_ zone: MovedZone) throws {
+  func move(_ zone: MovedZone, clock: Stamp) throws {
     try write.bind(zone.seq, at: 1)
     try write.bind(zone.counts.records, at: 2)
     try write.bind(zone.counts.bytes, at: 3)
-    try write.bind(zone.zone, at: 4)
+    try write.bind(clock.rawValue, at: 4)
+    try write.bind(zone.zone, at: 5)
     try write.run()
   }
 

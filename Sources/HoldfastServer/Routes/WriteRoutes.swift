@@ -176,9 +176,15 @@ struct WriteRoutes {
 extension HTTPResponse {
   /// The answer to a REST write.
   init(_ answer: RestAnswer, isReplay: Bool) {
-    var headers = answer.head.utf8.split(separator: UInt8(ascii: "\n")).compactMap { line in
-      line.firstIndex(of: UInt8(ascii: ":")).map { colon in
-        (name: String(Substring(line[..<colon])), value: String(Substring(line[colon...].dropFirst(2))))
+    var head = answer.head
+    var headers = head.withUTF8 { bytes in
+      bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
+        line.firstIndex(of: UInt8(ascii: ":")).map { colon in
+          (
+            name: String(decoding: line[..<colon], as: UTF8.self),
+            value: String(decoding: line[colon...].dropFirst(2), as: UTF8.self)
+          )
+        }
       }
     }
     headers.append(("Cache-Control", "no-store"))

@@ -2,6 +2,9 @@ package import HoldfastCore
 
 /// Executes REST requests, and replays the answers of earlier ones: docs/PROTOCOL.md, section 9.
 package struct RestRequests {
+  /// For how long it is not written down again that a device is alive, of a session that writes.
+  private static let presence = Duration.seconds(60)
+
   package let work: UnitOfWork
   let text: RestText
 
@@ -36,9 +39,15 @@ package struct RestRequests {
       try work.stores.requests.add(
         AnsweredRequest(request: request, at: work.clock.trusted.written(), answer: kept), to: number)
     }
-    // After a restart, the service's clock continues from the devices' last stamps.
-    try work.stores.devices.advance(number, to: device, clock: now, at: work.clock.trusted.written())
+    try notePresence(of: device, number)
     return shown.map { .rest($0, isReplay: run.hasRecalled) } ?? .unfinished(progress)
+  }
+
+  /// Writes down, once a session and once a minute, that a device is alive. Its clock is that of its sync requests.
+  private func notePresence(of device: DeviceState, _ number: Int64) throws {
+    let now = work.clock.trusted.written()
+    if device.isSessionUsed, device.seenAt <= now, now < device.seenAt.addingClamped(Self.presence) { return }
+    try work.stores.devices.advance(number, to: device, clock: device.clock, at: now)
   }
 
   /// Executes the rest of a request, or a part of it.

@@ -69,12 +69,10 @@ package struct MovedZone {
   package let counts: ZoneCounts
 }
 
-/// A device's progress, and when the server saw it last.
+/// A device's progress.
 package struct MovedDevice {
   package let number: Int64
   package let state: DeviceState
-  /// In milliseconds since 1970.
-  package let seenAt: Int64
 }
 
 /// The reason why a device's change set was refused.

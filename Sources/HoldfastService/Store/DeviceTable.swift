@@ -10,8 +10,10 @@ package struct DeviceState {
   package var acknowledgedRefusals: Int64
   /// The device's latest applied change sets.
   package var applied: AppliedChangeSets
-  /// The stamp of the device's last stored request. Stale requests without new content do not advance it.
+  /// The stamp of the device's last stored sync request. Stale ones without new content do not advance it.
   package var clock: Stamp
+  /// When it was last written down that the device is alive, in milliseconds since 1970.
+  package var seenAt: Int64
   /// Whether the server has stored a request of the current session.
   package var isSessionUsed: Bool
   /// For the device of a JWT: JWTs issued at or before this time are invalid (milliseconds since 1970). Nil for other devices.
@@ -23,14 +25,14 @@ package struct DeviceState {
 
   package init(
     id: String, user: String, confirmed: Int64, chain: Fingerprint, acknowledgedRefusals: Int64,
-    applied: AppliedChangeSets, clock: Stamp, isSessionUsed: Bool, issuedAfter: Int64?, hasPurgedAcks: Bool,
-    isUnseenSinceRestore: Bool
+    applied: AppliedChangeSets, clock: Stamp, seenAt: Int64, isSessionUsed: Bool, issuedAfter: Int64?,
+    hasPurgedAcks: Bool, isUnseenSinceRestore: Bool
   ) {
     (
       self.id, self.user, self.confirmed, self.chain, self.acknowledgedRefusals, self.applied, self.clock,
-      self.isSessionUsed, self.issuedAfter, self.hasPurgedAcks, self.isUnseenSinceRestore
+      self.seenAt, self.isSessionUsed, self.issuedAfter, self.hasPurgedAcks, self.isUnseenSinceRestore
     ) = (
-      id, user, confirmed, chain, acknowledgedRefusals, applied, clock, isSessionUsed, issuedAfter,
+      id, user, confirmed, chain, acknowledgedRefusals, applied, clock, seenAt, isSessionUsed, issuedAfter,
       hasPurgedAcks, isUnseenSinceRestore
     )
   }

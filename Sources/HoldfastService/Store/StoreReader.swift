@@ -276,7 +276,7 @@ extension KnownDevice {
 
 extension Int64 {
   /// Adds a duration to a time in milliseconds. Clamps an overflow to `Int64.max`.
-  fileprivate func addingClamped(_ duration: Duration) -> Int64 {
+  func addingClamped(_ duration: Duration) -> Int64 {
     let (milliseconds, isBeyond) = duration.components.seconds.multipliedReportingOverflow(by: 1000)
     if isBeyond { return .max }
     let (sum, isTooLate) = addingReportingOverflow(milliseconds)

@@ -4,8 +4,7 @@ import HoldfastCore
 package final class DeviceLedger {
   private struct Device {
     var row: DeviceRow
-    /// When the device was last seen, if it has advanced.
-    var seenAt: Int64?
+    var isMoved = false
     /// Purge refusals up to this operation number; 0 for none.
     var purged: Int64 = 0
     var clearsAcks = false
@@ -45,9 +44,7 @@ package final class DeviceLedger {
   func fill(_ delta: inout Delta) {
     for (number, device) in devices.sorted(by: { $0.key < $1.key }) {
       guard let device else { continue }
-      if let seenAt = device.seenAt {
-        delta.movedDevices.append(MovedDevice(number: number, state: device.row.state, seenAt: seenAt))
-      }
+      if device.isMoved { delta.movedDevices.append(MovedDevice(number: number, state: device.row.state)) }
       if device.purged > 0 { delta.purgedRefusals.append((number, device.purged)) }
       if device.clearsAcks { delta.clearedAcks.append(number) }
     }
@@ -93,7 +90,8 @@ package final class DeviceLedger {
       device.row.state = state
       device.row.state.clock = clock
       device.row.state.isSessionUsed = true
-      device.seenAt = now
+      device.row.state.seenAt = now
+      device.isMoved = true
     }
   }
 
