@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures the release build: with SQLite, where the plots of docs/plots are made again, then with a PostgreSQL cluster of its own.
+# Measures the release build: with SQLite, then with PostgreSQL clusters of its own. The plots of docs/plots are made again.
 # HOLDFAST_BIN: where holdfast is.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -9,6 +9,16 @@ cd "$(dirname "$0")/.."
 
 folder=$(mktemp -d)
 trap 'Scripts/postgres.sh stop "$folder" >/dev/null; rm -rf "$folder"' EXIT
-url=$(Scripts/postgres.sh start "$folder")
+
+# on_postgres OPTION...: a bench with an empty database
+on_postgres() {
+  local url
+  url=$(Scripts/postgres.sh start "$folder")
+  "$HOLDFAST_BIN/holdfast" bench --database "$url" "$@"
+  Scripts/postgres.sh stop "$folder" >/dev/null
+  rm -rf "$folder"
+}
+
 echo "With PostgreSQL:"
-"$HOLDFAST_BIN/holdfast" bench --database "$url" --runs 1
+on_postgres --runs 1
+on_postgres --only growth --plots docs/plots/postgres

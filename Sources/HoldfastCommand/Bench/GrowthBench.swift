@@ -100,6 +100,7 @@ struct GrowthBench {
   private func results(_ name: String, _ axis: String, _ lines: [Plot.Line]) throws -> [Measurement.Result] {
     if let plots {
       let plot = Plot(title: name, axis: axis, lines: lines)
+      try FileManager.default.createDirectory(at: plots, withIntermediateDirectories: true)
       let file = "growth-\(axis.split(separator: " ")[0]).svg"
       try Data(plot.svg.utf8).write(to: plots.appendingPathComponent(file))
     }

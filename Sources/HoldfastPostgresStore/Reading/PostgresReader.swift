@@ -197,6 +197,16 @@ final class PostgresReader: StoreReader {
 
   func zones(of device: DeviceKey) throws -> [ZoneProgress] { try found(device.token).zones }
 
+  func answer(to request: QuietRequest, of device: DeviceKey) -> [UInt8]? {
+    guard let read = self.device, read.device?.key.number == device.number else { return nil }
+    return cache.answer(to: request, of: device.number, in: read.snapshot)
+  }
+
+  func keep(_ answer: [UInt8], to request: QuietRequest, of device: DeviceKey) {
+    guard let read = self.device, read.device?.key.number == device.number else { return }
+    cache.keep(answer, to: request, of: device.number, in: read.snapshot)
+  }
+
   func refusals(of device: Int64) throws -> [StoredRefusal] {
     if let known = self.device?.device, known.key.number == device {
       return try found(known.key.token).refusals

@@ -28,8 +28,11 @@ package protocol StoreReader: CollectionReader {
   /// Those of some zones that are public and that a device follows.
   func followed(by device: Int64, among zones: [String]) throws -> [String]
 
-  /// Keeps what a device is answered, in the transaction in which it was found out, for `StoreMemory`.
+  /// Keeps what a device is answered, in the transaction in which it was found out, for `StoreMemory` or the next reading.
   func keep(_ answer: [UInt8], to request: QuietRequest, of device: DeviceKey)
+
+  /// What was kept of a device whose row was read last, if that is still so; nil if nothing was.
+  func answer(to request: QuietRequest, of device: DeviceKey) -> [UInt8]?
 
   /// Whether a ticket for an event stream is good.
   func hasTicket(_ ticket: TokenHash, at now: Int64) throws -> Bool
@@ -151,6 +154,8 @@ extension StoreReader {
   }
 
   package func keep(_ answer: [UInt8], to request: QuietRequest, of device: DeviceKey) {}
+
+  package func answer(to request: QuietRequest, of device: DeviceKey) -> [UInt8]? { nil }
 }
 
 /// A record that a reader requested by id and may read.

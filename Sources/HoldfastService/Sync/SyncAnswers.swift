@@ -61,11 +61,14 @@ package struct SyncAnswers {
   }
 
   /// The cached answer to a quiet request that the device has sent before; nil if there is none.
+  ///
+  /// - Parameter find: finds what was kept of it, in the state of the database from which `device` is.
   package static func keptAnswer(
-    to request: SyncRequest, of device: KnownDevice, _ memory: any StoreMemory, clock: Stamp, now: Int64
+    to request: SyncRequest, of device: KnownDevice, clock: Stamp, now: Int64,
+    _ find: (QuietRequest) -> [UInt8]?
   ) -> [UInt8]? {
-    guard let quiet = QuietRequest(request), !isDue(device, now: now),
-      let rest = memory.answer(to: quiet, of: device.key.number)
+    guard request.client == device.client, request.acknowledgedRefusals >= device.acknowledgedRefusals,
+      let quiet = QuietRequest(request), !isDue(device, now: now), let rest = find(quiet)
     else { return nil }
     return beginning(clock) + rest
   }
