@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Breaks the product on purpose, once with each patch of Tests/Faults or with those named, and fails unless the simulation
 # notices. Prints a table: what is broken, the seed or the scenario that notices, and what it says. FIRST, SEEDS: the first seed, and
-# how many are tried.
+# how many are tried. A patch whose second line is "Tests: FILTER" must be noticed by one of these tests instead.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -47,6 +47,15 @@ scenarios_notice() {
   by=$(grep -m1 -B3 -E '^  I[0-9]+: ' "$folder/run" | sed -n 's/ (.*: BROKEN.*//p' | tail -1)
 }
 
+# Whether one of the named tests fails.
+tests_notice() {
+  swift build --build-tests >"$folder/build" 2>&1 || return 1
+  if .build/debug/holdfastPackageTests.xctest --testing-library swift-testing --filter "$1" >"$folder/run" 2>&1; then return 1; fi
+  by=$1
+  says=$(sed -nE 's/.*Test "(.*)" failed after.*/\1/p' "$folder/run" | head -1)
+  [[ -n $says ]]
+}
+
 # Whether the simulation finds what is wrong; "by" and "says" tell how. A few seeds and interruptions first, as they are the quickest.
 notices() {
   local last=$((first + seeds - 1)) few=$((first + 24))
@@ -58,8 +67,9 @@ row() { printf '| %s | %s | %s | %s |\n' "$@"; }
 
 # One fault: its row of the table; fails when it is not noticed.
 try() {
-  local name guards
+  local name guards tests
   name=$(basename "$1" .patch)
+  tests=$(sed -n '2s/^Tests: //p' "$1")
   guards=$(sed -En '1s/^(I[0-9]+(, I[0-9]+)*): .*/\1/p' "$1")
   git checkout --quiet -- .
   if ! git apply "$1"; then
@@ -71,7 +81,12 @@ try() {
     grep -m3 'error:' "$folder/build" >&2
     return 1
   fi
-  if ! notices; then
+  if [[ -n $tests ]]; then
+    if ! tests_notice "$tests"; then
+      row "$name" "$guards" - '**not noticed by the tests**'
+      return 1
+    fi
+  elif ! notices; then
     row "$name" "$guards" - "**not noticed in $seeds seeds**"
     return 1
   fi

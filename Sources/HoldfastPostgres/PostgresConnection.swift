@@ -192,7 +192,7 @@ extension PostgresConnection {
   }
 
   /// Whether the connection seems to be open, checked without a round trip. A server that ended the connection has left something to read.
-  var seemsAlive: Bool {
+  public var seemsAlive: Bool {
     guard isUsable, transactionStatus == .idle else { return false }
     if Readiness.wait(for: .readable, of: PQsocket(connection), until: .now).isEmpty { return true }
     // A notification or a changed setting is no reason to discard the connection.

@@ -20,6 +20,9 @@ public struct PostgresLocation: Sendable {
   /// How long the database may be silent while it owes an answer to a write, or to the test of the connection that listens.
   package var silenceLimit = Duration.seconds(30)
 
+  /// How long after the last use of its connection the fast lane relies on what it remembers. A network may drop an idle connection silently.
+  package var memoryLife = Duration.seconds(2)
+
   /// Creates a location.
   public init(_ url: String, direct: String? = nil) {
     self.url = url

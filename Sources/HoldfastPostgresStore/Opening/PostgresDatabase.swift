@@ -158,7 +158,7 @@ package struct PostgresDatabase: ServerDatabase {
     let options = location.options(purpose)
     return PostgresStore(
       schema, known, layout: layout, lane: lane, node: node, isTool: !watch.isServing,
-      confirmed: watch.confirmed,
+      memoryLife: location.memoryLife, confirmed: watch.confirmed,
       openDirectly: { [location] () throws(PostgresError) in try location.connectDirectly(.opens) }
     ) { [location, watch] () throws(PostgresError) in
       // Operators ask for what no pooler's connection has the settings for.

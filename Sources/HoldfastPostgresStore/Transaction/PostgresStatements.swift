@@ -61,10 +61,41 @@ package struct PostgresStatements {
   /// rows are an error: a hidden record is not a deleted one.
   static let configure: PostgresStatement =
     """
-    SELECT pg_current_xact_id()::text::bigint, set_config('holdfast.service', 'on', true), set_config('lock_timeout', $1, true),
+    SELECT pg_current_xact_id()::text::bigint, pg_current_snapshot()::text, set_config('holdfast.service', 'on', true), set_config('lock_timeout', $1, true),
       set_config('row_security', 'off', true), set_config('statement_timeout', '0', true),
       set_config('idle_in_transaction_session_timeout', '30s', true)
     """
+
+  /// Fails if another transaction was committed since the one before this one, `$2`: then another one has its number, or has ended with a
+  /// later number. Run it under all locks.
+  static let expectAlone: PostgresStatement = """
+    SELECT CASE WHEN pg_current_snapshot()::text = $1 AND pg_current_xact_id()::text = $2 THEN 0 ELSE holdfast.overtaken() END
+    """
+  /// Fails if there is anything of the records with the tables `$1` and ids `$2`.
+  static let expectAbsent: PostgresStatement = """
+    SELECT holdfast.overtaken() FROM unnest($1::text[], $2::text[]) AS k (t, i)
+    JOIN holdfast.records r ON r.record_table = k.t AND r.id = k.i LIMIT 1
+    """
+  /// Whether a trigger of a team may run in a transaction that writes the tables `$1`: one of theirs, of Holdfast's own tables, of a part of
+  /// these, or of a table that a foreign key with an action leads to.
+  static let findTriggers = PostgresStatement(
+    """
+    SELECT EXISTS (SELECT FROM pg_trigger t WHERE \(ofTeam)) AND EXISTS (
+      WITH RECURSIVE reached AS (
+        SELECT to_regclass(n)::oid AS id FROM unnest($1::text[]) n
+        UNION SELECT c.oid FROM pg_class c WHERE c.relnamespace = to_regnamespace('holdfast') AND c.relkind IN ('r', 'p')
+        UNION SELECT n.id FROM reached r CROSS JOIN LATERAL (
+          SELECT i.inhrelid AS id FROM pg_inherits i WHERE i.inhparent = r.id
+          UNION ALL SELECT k.conrelid FROM pg_constraint k WHERE k.confrelid = r.id AND k.contype = 'f'
+            AND (k.confdeltype IN ('c', 'n', 'd') OR k.confupdtype IN ('c', 'n', 'd'))
+        ) n
+      ) SELECT FROM reached r JOIN pg_trigger t ON t.tgrelid = r.id WHERE \(ofTeam))
+    """)
+  private static let ofTeam = "NOT t.tgisinternal AND t.tgname NOT LIKE 'holdfast\\_%' AND t.tgenabled <> 'D'"
+  static let holdDevices: PostgresStatement =
+    "SELECT FROM holdfast.devices WHERE number = ANY ($1) ORDER BY number FOR NO KEY UPDATE"
+  static let holdZones: PostgresStatement =
+    "SELECT FROM holdfast.zones WHERE zone = ANY ($1) ORDER BY zone FOR NO KEY UPDATE"
 
   /// Fails if another server has added references to the tables `$1` that are not in `$2`, because records of these tables are deleted or
   /// moved.
@@ -98,15 +129,15 @@ package struct PostgresStatements {
   }
 
   /// Whether tables keep each value as it is written: they have no trigger of a team, no rule, no part, and only types that are exact.
-  static let findVerbatim: PostgresStatement = """
-    SELECT NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = ANY (c.ids) AND NOT t.tgisinternal
-        AND t.tgname NOT LIKE 'holdfast\\_%' AND t.tgenabled <> 'D')
+  static let findVerbatim = PostgresStatement(
+    """
+    SELECT NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = ANY (c.ids) AND \(ofTeam))
       AND NOT EXISTS (SELECT FROM pg_class p WHERE p.oid = ANY (c.ids) AND (p.relkind <> 'r' OR p.relhassubclass))
       AND NOT EXISTS (SELECT FROM pg_rewrite r WHERE r.ev_class = ANY (c.ids))
       AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = ANY (c.ids) AND a.attnum > 0 AND NOT a.attisdropped
         AND (a.attgenerated <> '' OR a.atttypid <> ALL ('{text,bigint,float8,bool,json}'::regtype[]::oid[])))
     FROM (SELECT array_agg(to_regclass(n)::oid) AS ids FROM unnest($1::text[]) n) c
-    """
+    """)
   static let findNames: PostgresStatement =
     "SELECT id, name FROM holdfast.accounts WHERE id = ANY ($1) AND erasure = 0"
   /// The history, for the first reading of a transaction.

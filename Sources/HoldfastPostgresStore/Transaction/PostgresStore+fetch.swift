@@ -59,7 +59,7 @@ extension PostgresStore {
   }
 
   /// From how many written records of a command on it is asked whether the tables keep them as they are written.
-  private static let manyRecords = 64
+  static let manyRecords = 64
 
   /// Begins the transaction, locks and reads, in one round trip.
   package func fetch(_ footprints: [Footprint]) throws(PostgresError) -> Fetched {
@@ -67,14 +67,15 @@ extension PostgresStore {
     var locked: [(table: Int, number: Int)] = []
     var found: [(table: Int, ids: [String], number: Int)] = []
     var (devices, refusals, acks, zones, there, roles, names) = (-1, -1, -1, -1, -1, -1, -1)
-    var (configured, history, verbatim) = (-1, -1, -1)
+    var (configured, history, triggers, verbatim) = (-1, -1, -1, -1)
     var requests: PostgresRequests.Asked?
-    let answers = try connection.pipeline { pipe in
-      pipe.send(PostgresStatements.begin)
-      configured = pipe.send(
-        PostgresStatements.configure, PostgresParameters("\(Int64(patience / .milliseconds(1)))ms"))
-      pipe.send(PostgresEpoch.share)
+    let answers = try link.pipeline { pipe in
+      configured = sendBegin(pipe)
       history = pipe.send(statements.findHistory)
+      if memory.wantsTriggers {
+        let relations = PostgresParameters(array: layout.relations.map(\.name))
+        triggers = pipe.send(PostgresStatements.findTriggers, relations)
+      }
       if !joined.devices.isEmpty {
         let numbers = PostgresParameters(array: joined.devices)
         devices = pipe.send(statements.lockDevices, numbers)
@@ -113,6 +114,7 @@ extension PostgresStore {
       }
     }
     transaction = answers[configured].int64(0, 0)
+    if remembers { memory.begin(transaction, after: answers[configured].text(0, 1)) }
     isVerbatim = verbatim >= 0 && answers[verbatim].bool(0, 0)
     try learn(history: answers[history])
     var fetched = Fetched()
@@ -136,7 +138,20 @@ extension PostgresStore {
     fetched.wait(
       footprints, skipsDevices: lane == .fast, held: held, busy: busy(among: locked, joined, answers, fetched)
     )
+    memory.learn(fetched, hasTriggers: triggers < 0 ? nil : answers[triggers].bool(0, 0))
     return fetched
+  }
+
+  /// Begins the transaction.
+  ///
+  /// - Returns: the index of the answer with its number, and the snapshot before it.
+  @discardableResult
+  func sendBegin(_ pipe: PostgresPipeline) -> Int {
+    pipe.send(PostgresStatements.begin)
+    let configured = pipe.send(
+      PostgresStatements.configure, PostgresParameters("\(Int64(patience / .milliseconds(1)))ms"))
+    pipe.send(PostgresEpoch.share)
+    return configured
   }
 
   /// The records that another transaction has locked.

@@ -6,10 +6,10 @@ extension PostgresStore {
   private static let addZones: PostgresStatement =
     "INSERT INTO holdfast.zones (zone, seq) SELECT zone, 0 FROM unnest($1::text[]) AS u (zone)"
   private static let moveZones: PostgresStatement = """
-    UPDATE holdfast.zones z SET seq = u.seq, clock = greatest(z.clock, u.clock), records = greatest(0, u.records),
-      bytes = greatest(0, u.bytes)
-    FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) AS u (zone, seq, clock, records, bytes)
-    WHERE z.zone = u.zone
+    UPDATE holdfast.zones z SET seq = CASE WHEN z.seq = u.before THEN u.seq ELSE holdfast.overtaken() END,
+      clock = greatest(z.clock, u.clock), records = greatest(0, u.records), bytes = greatest(0, u.bytes)
+    FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
+      AS u (zone, before, seq, clock, records, bytes) WHERE z.zone = u.zone
     """
   private static let touchZones = PostgresStatement(AccessFunction.touch("SELECT unnest($1::text[])"))
   private static let putRoles: PostgresStatement = """
@@ -75,10 +75,13 @@ extension PostgresStore {
     WHERE a.id = u.account
     """
 
-  /// Writes the changes in one round trip, and commits them.
+  /// Writes the changes in one round trip, and commits them. A transaction that relies on what was known before also begins in it, and fails
+  /// if others have written since.
   package func write(_ delta: Delta, andCommit changes: ZoneChanges?) throws(PostgresError) {
     let parking = PostgresParking(delta.records, schema, layout)
-    try connection.pipeline { pipe in
+    let assumed = takeAssumed()
+    try link.pipeline { pipe in
+      if let assumed { begin(assumed, delta, pipe) }
       writeZones(delta, pipe)
       if !delta.records.isEmpty {
         writePlaces(delta.records, pipe)
@@ -91,12 +94,32 @@ extension PostgresStore {
         writeDevices(delta, pipe)
         writeAcks(delta, pipe)
         PostgresRequestStatements.write(delta.requests, pipe)
+        if reliesOnMemory {
+          let snapshot = LaneMemory.snapshot(of: transaction)
+          pipe.send(PostgresStatements.expectAlone, PostgresParameters(snapshot, "\(transaction)"))
+        }
         for payload in changes.payloads(from: node) {
           pipe.send(PostgresStatements.notify, PostgresParameters(payload))
         }
         pipe.send(PostgresStatements.commit)
       }
     }
+  }
+
+  /// Begins the transaction that was assumed, as far as its changes do not lock what it relies on.
+  private func begin(_ assumed: Fetched, _ delta: Delta, _ pipe: PostgresPipeline) {
+    sendBegin(pipe)
+    let moved = Set(delta.movedDevices.map(\.number))
+    let devices = assumed.devices.keys.filter { !moved.contains($0) }.sorted()
+    if !devices.isEmpty { pipe.send(PostgresStatements.holdDevices, PostgresParameters(array: devices)) }
+    let changed = TextSet(delta.movedZones.map(\.zone))
+    let zones = assumed.zones.keys.filter { !changed.contains($0) }.sorted()
+    if !zones.isEmpty { pipe.send(PostgresStatements.holdZones, PostgresParameters(array: zones)) }
+    if assumed.absent.isEmpty { return }
+    var absent = PostgresParameters()
+    absent.append(array: assumed.absent.lazy.map { self.schema.tables[$0.table].name })
+    absent.append(array: assumed.absent.lazy.map(\.id))
+    pipe.send(PostgresStatements.expectAbsent, absent)
   }
 
   private func writeRoles(_ roles: [(member: ZoneUser, role: Role?)], _ pipe: PostgresPipeline) {
@@ -125,6 +148,7 @@ extension PostgresStore {
     if !moved.isEmpty {
       var parameters = PostgresParameters()
       parameters.append(array: moved.lazy.map(\.zone))
+      parameters.append(array: moved.lazy.map(\.before))
       parameters.append(array: moved.lazy.map(\.seq))
       parameters.append(array: moved.lazy.map { _ in delta.clock.rawValue })
       parameters.append(array: moved.lazy.map(\.counts.records))

@@ -38,12 +38,21 @@ package final class PostgresStore: StoreWriter {
   /// The number of the current transaction.
   package var transaction: Int64 = 0
   private let isTool: Bool
+  /// How long the memory is relied on after the connection's last use.
+  private let memoryLife: Duration
   private let confirmed: ConfirmedTransactions
   private let open: () throws(PostgresError) -> PostgresConnection
   private let openDirectly: () throws(PostgresError) -> PostgresConnection
   private var opened: PostgresConnection?
   /// Whether a transaction has begun on the connection, and has not ended.
   private var isInTransaction = false
+  /// What is known of the database without asking; nothing in the slow lane.
+  var memory = LaneMemory()
+  /// The footprints of a transaction that has not begun in the database yet, and what it assumes to be there.
+  private var assumed: (footprints: [Footprint], fetched: Fetched)?
+  package private(set) var reliesOnMemory = false
+  /// Whether the transaction has asked for more than its footprints, or written more than its delta.
+  private var isBeyondDelta = false
 
   private static let savepoint: PostgresStatement = "SAVEPOINT change_set"
   private static let release: PostgresStatement = "RELEASE SAVEPOINT change_set"
@@ -59,12 +68,13 @@ package final class PostgresStore: StoreWriter {
 
   /// - Parameters:
   ///   - isTool: whether an operator's command writes, which begins no epoch for a database that was put back.
+  ///   - memoryLife: how long after the connection's last use a write may rely on what is known.
   ///   - confirmed: the last one of all lanes.
   ///   - openDirectly: opens a connection to the database itself, for work beyond requests.
   ///   - open: opens a connection; called again after a connection is lost.
   package init(
     _ schema: SyncSchema, _ known: KnownHistory, layout: PostgresLayout, lane: Lane, node: String,
-    isTool: Bool = false, confirmed: ConfirmedTransactions,
+    isTool: Bool = false, memoryLife: Duration = .zero, confirmed: ConfirmedTransactions,
     openDirectly: @escaping () throws(PostgresError) -> PostgresConnection,
     open: @escaping () throws(PostgresError) -> PostgresConnection
   ) {
@@ -75,6 +85,7 @@ package final class PostgresStore: StoreWriter {
     self.lane = lane
     self.node = node
     self.isTool = isTool
+    self.memoryLife = memoryLife
     self.confirmed = confirmed
     self.open = open
     self.openDirectly = openDirectly
@@ -83,13 +94,34 @@ package final class PostgresStore: StoreWriter {
 
   /// The connection. Opens one if there is none. One that is lost in a transaction stays, and fails, until the transaction is rolled back: on
   /// another one the rest of the transaction would be one of its own.
-  package var connection: PostgresConnection {
+  var link: PostgresConnection {
     get throws(PostgresError) {
       if let opened, opened.isUsable || isInTransaction { return opened }
+      memory.removeAll()
       let connection = try open()
       opened = connection
       return connection
     }
+  }
+
+  /// The connection, for all but `fetch` and `write`. The transaction begins in the database, if it has not yet.
+  package var connection: PostgresConnection {
+    get throws(PostgresError) {
+      isBeyondDelta = true
+      if let assumed { try begin(assuming: assumed.fetched, for: assumed.footprints) }
+      return try link
+    }
+  }
+
+  /// Whether the memory is used. A connection through a pooler may lead to another server process each time.
+  var remembers: Bool { lane == .fast && !isTool && opened?.options.preparesStatements == true }
+
+  /// Ends the time in which the transaction has not begun in the database.
+  ///
+  /// - Returns: what it assumes; nil if it has begun before.
+  func takeAssumed() -> Fetched? {
+    defer { assumed = nil }
+    return assumed?.fetched
   }
 
   package func latestClock() throws -> Stamp {
@@ -98,6 +130,15 @@ package final class PostgresStore: StoreWriter {
 
   package func begin(_ footprints: [Footprint]) throws -> Fetched {
     accountTable.begin()
+    (assumed, reliesOnMemory, isBeyondDelta) = (nil, false, false)
+    // A connection that has died unnoticed would leave the outcome unknown: the first round trip is that of the commit.
+    if let next = memory.next, memory.isFresh(memoryLife), let fetched = memory.fetched(for: footprints),
+      opened?.seemsAlive == true
+    {
+      (assumed, reliesOnMemory, isInTransaction) = ((footprints, fetched), true, true)
+      (transaction, isVerbatim) = (next, false)
+      return fetched
+    }
     do throws(PostgresError) { return try start(footprints) } catch {
       // The database may have restarted since the last use. Nothing was written yet, so one retry is safe.
       guard error.isConnectionLost, opened != nil else { throw error }
@@ -106,14 +147,27 @@ package final class PostgresStore: StoreWriter {
     }
   }
 
+  /// Begins a transaction in the database that has relied on what was known before. Its commit finds out whether that holds.
+  private func begin(assuming known: Fetched, for footprints: [Footprint]) throws(PostgresError) {
+    assumed = nil
+    let expected = transaction
+    let found = try fetch(footprints)
+    let isAsKnown =
+      transaction == expected && found.waiting.isEmpty
+      && known.absent.allSatisfy { found.records[$0]?.isNowhere ?? true }
+    if !isAsKnown {
+      throw PostgresError(.serializationFailure, "Another transaction was first.", while: .running)
+    }
+  }
+
   private func start(_ footprints: [Footprint]) throws(PostgresError) -> Fetched {
-    if isTool, try PostgresIdentity(connection).difference(connection) != nil {
+    if isTool, try PostgresIdentity(link).difference(link) != nil {
       throw PostgresError(.cannotConnectNow, PostgresEpoch.replaced, while: .running)
     }
     let last = confirmed.last
     let fetched = try fetch(footprints)
     if confirmed.areLost(last, next: transaction, in: history.epoch) {
-      throw try PostgresEpoch.giveUp(connection)
+      throw try PostgresEpoch.giveUp(link)
     }
     isInTransaction = true
     return fetched
@@ -121,7 +175,7 @@ package final class PostgresStore: StoreWriter {
 
   /// Records the history that the transaction has read.
   func learn(history rows: PostgresRows) throws(PostgresError) {
-    history = try PostgresEpoch.current(rows, on: connection)
+    history = try PostgresEpoch.current(rows, on: link)
     known.see(history)
   }
 
@@ -135,7 +189,10 @@ package final class PostgresStore: StoreWriter {
     return true
   }
 
-  package func write(_ delta: Delta) throws { try write(delta, andCommit: nil) }
+  package func write(_ delta: Delta) throws {
+    _ = try connection
+    try write(delta, andCommit: nil)
+  }
 
   package func commit(_ delta: Delta, announcing changes: ZoneChanges) throws {
     do { try write(delta, andCommit: changes) } catch let error where error.isConnectionLost {
@@ -143,10 +200,14 @@ package final class PostgresStore: StoreWriter {
     }
     isInTransaction = false
     confirmed.confirm(transaction, in: history.epoch)
+    reliesOnMemory = false
+    if isBeyondDelta { memory.removeAll() } else { memory.commit(delta) }
   }
 
   package func rollBack() {
     isInTransaction = false
+    (assumed, reliesOnMemory) = (nil, false)
+    memory.removeAll()
     guard let opened else { return }
     // Outside a transaction, ROLLBACK only clears the connection's recorded faults in row values.
     if opened.isUsable, (try? opened.execute("ROLLBACK")) != nil { return }

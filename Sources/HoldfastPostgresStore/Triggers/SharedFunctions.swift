@@ -9,6 +9,7 @@ enum SharedFunctions {
   /// - `now()` is the database's clock as a stamp.
   /// - `expect(taken, wanted, of)` fails if the service wrote another number of records than intended.
   /// - `expect_place(kept, of)` fails if a trigger of the team has given records another id or zone than the service.
+  /// - `overtaken()` fails: another transaction has changed what the service relies on.
   /// - `stamp_text(stamp)` and `mark(rev, stamp)` encode a stamp for the column `stamps` of the ledger.
   /// - `lock_zones(zones)` locks zones in the order of their names, and returns the sum of their seqs. The sum shows whether one of them
   ///   has changed since the records were read.
@@ -37,6 +38,11 @@ enum SharedFunctions {
         RAISE EXCEPTION 'a trigger has changed the id or the zone of records of %', of USING ERRCODE = 'check_violation', TABLE = of,
           HINT = 'A trigger may change other columns of NEW.';
       END IF;
+    END $$;
+    CREATE OR REPLACE FUNCTION holdfast.overtaken() RETURNS bigint LANGUAGE plpgsql VOLATILE
+      SET search_path = pg_catalog, pg_temp AS $$
+    BEGIN
+      RAISE EXCEPTION 'another transaction was first' USING ERRCODE = 'serialization_failure';
     END $$;
     CREATE OR REPLACE FUNCTION holdfast.stamp_text(stamp bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
       SELECT '.' || lpad(to_hex(stamp), 16, '0') || '.0'

@@ -17,6 +17,7 @@ final class SQLiteStore: StoreWriter {
   /// The writing connection.
   let connection: SQLiteConnection
   let isAlone = true
+  let reliesOnMemory = false
   var patience = Duration.zero
   var isVerbatim: Bool { cache != nil && !hasTriggers }
   /// From how many records on it is quicker to look which of them are new.

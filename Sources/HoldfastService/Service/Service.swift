@@ -85,7 +85,12 @@ package final class Service {
     work.store.patience = patience
     work.condemn(nil)
     while true {
-      do { return try self.attempt(commands, isCareful: isCareful) } catch let proof as HistoryWentBack {
+      do { return try self.attempt(commands, isCareful: isCareful) } catch let error
+        where work.store.reliesOnMemory && !(error is UnknownOutcome)
+      {
+        // Only an attempt that has asked the database decides anything by an error.
+        work.store.rollBack()
+      } catch let proof as HistoryWentBack {
         work.store.rollBack()
         epochs += 1
         do {

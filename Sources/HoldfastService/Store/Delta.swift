@@ -65,6 +65,8 @@ package struct ZoneUser: Hashable, Comparable {
 /// A zone's last seq and counts.
 package struct MovedZone {
   package let zone: String
+  /// The stored seq; 0 for a zone that the transaction creates.
+  package let before: Int64
   package let seq: Int64
   package let counts: ZoneCounts
 }

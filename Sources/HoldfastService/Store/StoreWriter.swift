@@ -29,6 +29,10 @@ package protocol StoreWriter: AnyObject {
   /// Whether the transaction is the only writer of the database. Data that it has read then stays valid without locks.
   var isAlone: Bool { get }
 
+  /// Whether the transaction relies on rows that earlier ones have read. They may be outdated until `commit` returns, so no error but
+  /// `UnknownOutcome` says anything about the database: after `rollBack` the next transaction asks for all.
+  var reliesOnMemory: Bool { get }
+
   /// Whether the database certainly keeps the records of the transaction as they are written. A trigger or a column of a team may change them.
   var isVerbatim: Bool { get }
 

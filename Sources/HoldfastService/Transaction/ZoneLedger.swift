@@ -120,7 +120,7 @@ package final class ZoneLedger {
   func fill(_ delta: inout Delta) {
     delta.movedZones = slots.values.compactMap { slot in
       guard let zone = slot.zone, zone.isDirty else { return nil }
-      return MovedZone(zone: slot.name, seq: zone.seq, counts: zone.counts)
+      return MovedZone(zone: slot.name, before: zone.stored ?? 0, seq: zone.seq, counts: zone.counts)
     }.sorted { $0.zone < $1.zone }
     delta.roles = changedRoles.all
   }

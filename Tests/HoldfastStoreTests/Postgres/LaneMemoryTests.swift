@@ -1,0 +1,257 @@
+import HoldfastCore
+import HoldfastHTTP
+import ServerScenes
+import Synchronization
+import TemporaryPostgres
+import Testing
+
+@testable import HoldfastServer
+
+/// Writes that rely on what the writes before have read, while nobody else writes.
+@Suite(.serialized) struct LaneMemoryTests {
+  /// What the server sends, and what happens right before.
+  private final class Statements: Sendable {
+    let texts = Mutex<[String]>([])
+    let beforeBegin = Mutex<(@Sendable () -> Void)?>(nil)
+
+    func add(_ text: String) {
+      texts.withLock { $0.append(text) }
+      guard text == "BEGIN ISOLATION LEVEL READ COMMITTED" else { return }
+      beforeBegin.withLock { action in
+        defer { action = nil }
+        return action
+      }?()
+    }
+  }
+
+  private let statements = Statements()
+  private let server: TestServer
+  // Of its own: the numbers of transactions are those of the cluster.
+  private static let cluster = Result { try TemporaryPostgres() }
+
+  init() throws { server = try Self.serve(nil, statements) }
+
+  /// - Parameter life: how long after the last use of the connection the memory is relied on.
+  private static func serve(
+    _ schema: SyncSchema?, _ statements: Statements, life: Duration = .seconds(3600)
+  ) throws -> TestServer {
+    let cluster = try Self.cluster.get()
+    return try TestServer(
+      schema,
+      location: { _ in
+        var location = PostgresLocation(try cluster.makeDatabase())
+        location.onStatement = { statements.add($0) }
+        location.memoryLife = life
+        return .postgres(location)
+      })
+  }
+
+  /// Whether a write locks and reads nothing before.
+  private func isFromMemory(_ write: () throws -> Void) rethrows -> Bool {
+    statements.texts.withLock { $0 = [] }
+    try write()
+    return statements.texts.withLock { texts in
+      texts.filter { $0.contains("BEGIN ISOLATION LEVEL READ COMMITTED") }.count == 1
+        && !texts.contains { $0.contains("FOR NO KEY UPDATE") }
+    }
+  }
+
+  /// Makes items until one needs nothing that is not known.
+  private func becomeQuiet(_ device: TestDevice, _ list: String) throws {
+    for _ in 0..<10 where try isFromMemory({ _ = try device.makeItem(list) }) { return }
+    Issue.record("Each write asks the database.")
+  }
+
+  @Test("while nobody else writes, a new record is written without a look-up, in one round trip")
+  func relies() throws {
+    let alice = try server.signUp("alice")
+    let list = try alice.makeList()
+    try becomeQuiet(alice, list)
+    let item = try alice.makeItem(list, "Milk")
+    try alice.pull()
+    #expect(alice.column("items", item, "title") == "Milk")
+    #expect(try server.findings() == [])
+  }
+
+  @Test("after a silence of the connection a write asks first, so a lost one is found before the commit")
+  func silence() throws {
+    let server = try Self.serve(nil, statements, life: .zero)
+    let alice = try server.signUp("alice")
+    let list = try alice.makeList()
+    for _ in 0..<8 { #expect(try !isFromMemory { _ = try alice.makeItem(list) }) }
+  }
+
+  @Test("a connection that the database has closed is opened again, and the write is answered")
+  func closedConnection() throws {
+    let alice = try server.signUp("alice")
+    let list = try alice.makeList()
+    try becomeQuiet(alice, list)
+    let writer = try SQLWriter(server)
+    try writer.run(
+      """
+      SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name LIKE 'holdfast %'
+      """)
+    #expect(
+      try alice.sync([.create("items", alice.newID(), ["list_id": .string(list), "title": "Tea"])]).refused
+        .isEmpty)
+  }
+
+  /// A second server on the database, and devices' ids of items to make there.
+  private func another(_ count: Int) throws -> (server: TestServer, ids: [String]) {
+    let location = server.location
+    return (try TestServer(location: { _ in location }), (0..<count).map { _ in server.world.id() })
+  }
+
+  private func epoch() throws -> [String] {
+    try SQLWriter(server).texts("SELECT value FROM holdfast.meta WHERE key = 'epoch'")
+  }
+
+  @Test("what another server has confirmed to a device since is no sign that the history went back (I2, I3)")
+  func otherServer() throws {
+    let alice = try server.signUp("alice")
+    let list = try alice.makeList()
+    try becomeQuiet(alice, list)
+    let (other, ids) = try another(3)
+    let before = try epoch()
+    try becomeQuiet(alice, list)
+    alice.server = other
+    for id in ids { try alice.sync([.create("items", id, ["list_id": .string(list), "title": "Tea"])]) }
+    alice.server = server
+    let item = try alice.makeItem(list)
+    try alice.pull()
+    #expect(alice.has("items", item) && ids.allSatisfy { alice.has("items", $0) })
+    #expect(try epoch() == before)
+  }
+
+  @Test("nor is what another server has proved of a zone since (I2, I3)") func otherProof() throws {
+    let (alice, bob) = (try server.signUp("alice"), try server.signUp("bob"))
+    let list = try alice.makeList()
+    _ = try alice.share(list, with: "bob")
+    for device in [alice, bob] { try device.pull() }
+    let (other, ids) = try another(3)
+    let before = try epoch()
+    try becomeQuiet(alice, list)
+    bob.server = other
+    for id in ids { try bob.sync([.create("items", id, ["list_id": .string(list), "title": "Tea"])]) }
+    alice.server = other
+    try alice.pull()
+    alice.server = server
+    alice.wanted = [list]
+    let item = try alice.makeItem(list)
+    try alice.pull()
+    #expect(alice.has("items", item) && ids.allSatisfy { alice.has("items", $0) })
+    #expect(try epoch() == before)
+  }
+
+  @Test("what a team's trigger writes in the same transaction is not written over (I3, I7)")
+  func trigger() throws {
+    let server = try Self.serve(MergeSchema.schema(), statements)
+    try SQLWriter(server).run(
+      """
+      CREATE FUNCTION count_part() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        UPDATE items SET votes = coalesce(votes, 0) + 1 WHERE id = NEW.item_id; RETURN NULL; END $$;
+      CREATE TRIGGER count_part AFTER INSERT ON parts FOR EACH ROW EXECUTE FUNCTION count_part();
+      """)
+    let alice = try server.signUp("alice")
+    let (list, item) = (try alice.makeList(), alice.newID())
+    try alice.sync([.create("items", item, ["list_id": .string(list), "votes": 0])])
+    for _ in 0..<6 { try alice.sync([.create("parts", alice.newID(), ["item_id": .string(item)])]) }
+    try alice.sync([.update("items", item, ["votes": 1], base: ["votes": 0])])
+    #expect(try SQLWriter(server).texts("SELECT votes::text FROM items") == ["7"])
+  }
+
+  @Test("what a program has written since is not written over (I4, I7)") func otherWriter() throws {
+    let (alice, bob) = (try server.signUp("alice"), try server.signUp("bob"))
+    let list = try alice.makeList()
+    _ = try alice.share(list, with: "bob")
+    try becomeQuiet(alice, list)
+    let writer = try SQLWriter(server)
+    try writer.run("INSERT INTO items (id, list_id, title) VALUES ('i1', '\(list)', 'Bread')")
+    let item = try alice.makeItem(list, "Milk")
+    for device in [alice, bob] {
+      try device.pull()
+      #expect(device.has("items", "i1") && device.has("items", item))
+    }
+    #expect(try server.findings() == [])
+  }
+
+  @Test("the same holds for what is written while the write is under way (I4, I7)") func meanwhile() throws {
+    let (alice, bob) = (try server.signUp("alice"), try server.signUp("bob"))
+    let list = try alice.makeList()
+    _ = try alice.share(list, with: "bob")
+    try becomeQuiet(alice, list)
+    let writer = try SQLWriter(server)
+    nonisolated(unsafe) let other = writer
+    statements.beforeBegin.withLock {
+      $0 = {
+        try? other.run("INSERT INTO items (id, list_id, title) VALUES ('i1', '\(list)', 'Bread')")
+      }
+    }
+    let item = try alice.makeItem(list, "Milk")
+    for device in [alice, bob] {
+      try device.pull()
+      #expect(device.has("items", "i1") && device.has("items", item))
+    }
+    #expect(try server.findings() == [])
+  }
+
+  @Test("a member whom a program has removed since writes nothing (I10)") func removedMember() throws {
+    let (alice, bob) = (try server.signUp("alice"), try server.signUp("bob"))
+    let list = try alice.makeList()
+    _ = try alice.share(list, with: "bob")
+    try bob.pull()
+    try becomeQuiet(bob, list)
+    try SQLWriter(server).run(
+      "DELETE FROM holdfast.members WHERE zone = '\(list)' AND role <> 'owner'")
+    let problem = try bob.refused(
+      .create("items", bob.newID(), ["list_id": .string(list), "title": "Milk"]))
+    #expect(problem.code == .referenceMissing)
+  }
+
+  @Test("nor does one who was a member by a group (I10)") func removedFromGroup() throws {
+    let (alice, bob) = (try server.signUp("alice"), try server.signUp("bob"))
+    let (list, group) = (try alice.makeList(), try alice.makeList("Friends"))
+    _ = try alice.share(group, with: "bob")
+    try alice.sync([
+      .create(
+        "members", alice.newID(), ["zone": .string(list), "group": .string(group), "role": "editor"])
+    ])
+    try bob.pull()
+    try becomeQuiet(bob, list)
+    // The row of the list's zone stays as it is.
+    try SQLWriter(server).run(
+      "DELETE FROM holdfast.members WHERE zone = '\(group)' AND role <> 'owner'")
+    let problem = try bob.refused(
+      .create("items", bob.newID(), ["list_id": .string(list), "title": "Milk"]))
+    #expect(problem.code == .referenceMissing)
+  }
+
+  @Test("a device whose session has ended since writes nothing (I10)") func endedSession() throws {
+    let alice = try server.signUp("alice")
+    let list = try alice.makeList()
+    try becomeQuiet(alice, list)
+    try SQLWriter(server).run("UPDATE holdfast.devices SET token_hash = NULL")
+    let item = alice.newID()
+    let set = [Sent.create("items", item, ["list_id": .string(list), "title": "Milk"])]
+    #expect(try server.respond(to: alice.request([set])).status == 401)
+    #expect(try SQLWriter(server).texts("SELECT id FROM items WHERE id = '\(item)'").isEmpty)
+  }
+
+  @Test("a create of a record that was deleted does not bring it back (I8)") func deleted() throws {
+    let alice = try server.signUp("alice")
+    let list = try alice.makeList()
+    let item = try alice.makeItem(list)
+    let other = try server.signIn("alice")
+    try other.pull()
+    try alice.sync([.delete("items", item)])
+    try becomeQuiet(alice, list)
+    _ = try other.sync([
+      .create(
+        "items", item, ["list_id": .string(list), "title": "Milk"], at: Stamp(milliseconds: 1))
+    ])
+    try other.pull()
+    #expect(!other.has("items", item))
+    #expect(try server.findings() == [])
+  }
+}
