@@ -43,6 +43,7 @@ package struct PostgresDatabase: ServerDatabase {
   private let interruption: PostgresWaker
   private let mismatches = PostgresMismatches()
   private let watch: PostgresHistoryWatch
+  private let committed = CommittedDevices()
 
   /// Opens the database. Creates or migrates it for `schema`.
   ///
@@ -78,12 +79,14 @@ package struct PostgresDatabase: ServerDatabase {
     interruption = try PostgresWaker()
     var options = location.options(.reads)
     options.interruption = interruption
-    readers = PostgresPool(location.url, options: options, limits: limits) {
+    readers = PostgresPool(location.url, options: options, limits: limits) { [committed] in
+      committed.removeAll()
       try location.prepare($0)
       if location.direct != nil { try PoolerSettings.require(on: $0) }
       try watch.check($0)
       try location.prepareReads(of: $0)
-      return PostgresReader($0, known, feed, statements, collections, parts, isRepeatable: isRepeatable)
+      return PostgresReader(
+        $0, known, feed, statements, collections, parts, committed, isRepeatable: isRepeatable)
     }
   }
 
@@ -158,7 +161,7 @@ package struct PostgresDatabase: ServerDatabase {
     let options = location.options(purpose)
     return PostgresStore(
       schema, known, layout: layout, lane: lane, node: node, isTool: !watch.isServing,
-      memoryLife: location.memoryLife, confirmed: watch.confirmed,
+      memoryLife: location.memoryLife, left: lane == .fast ? committed : nil, confirmed: watch.confirmed,
       openDirectly: { [location] () throws(PostgresError) in try location.connectDirectly(.opens) }
     ) { [location, watch] () throws(PostgresError) in
       // Operators ask for what no pooler's connection has the settings for.

@@ -54,7 +54,7 @@ struct PostgresFindings {
       switch lookUp.changes {
       case .none: ([], false)
       case .all(let acks): (acks.compactMap(\.ack), false)
-      case .written(let acks): (acks.compactMap(\.ack), true)
+      case .written(let acks, let created): (acks.compactMap(\.ack).filter { !created.goOn(from: $0) }, true)
       case .zone(let zone, let token, _):
         ([ZoneAck(zone: zone, epoch: token?.epoch ?? "", seq: token?.seq ?? 0)], false)
       }
@@ -89,7 +89,7 @@ struct PostgresFindings {
       if acks.contains(where: { zone, ack in found.zones.first { $0.zone == zone }?.ack != ack }) {
         return []
       }
-    case .written: break
+    case .written(_, let created): zones = zones.filter { created.all(of: $0, in: epoch).isEmpty }
     case .zone(let name, let since, _):
       zones = ZoneProgress.waiting(
         found.zones.filter { $0.zone == name }.map { $0.acked(since) }, epoch: epoch)

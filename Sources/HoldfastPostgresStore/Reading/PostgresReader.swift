@@ -16,6 +16,8 @@ final class PostgresReader: StoreReader {
   private var findings: PostgresFindings
   /// The rows of earlier look-ups, valid until somebody writes.
   private var cache = PostgresReadCache()
+  /// The rows that the last write has left.
+  private let committed: CommittedDevices
   /// The device of the current request.
   private var device: PostgresFindings.Found?
   /// The maximum number of changes of a page.
@@ -46,8 +48,9 @@ final class PostgresReader: StoreReader {
   init(
     _ connection: PostgresConnection, _ known: KnownHistory, _ feed: PostgresChangeFeed,
     _ statements: PostgresRecordStatements, _ collections: PostgresCollections, _ parts: PartCache,
-    isRepeatable: Bool
+    _ committed: CommittedDevices, isRepeatable: Bool
   ) {
+    self.committed = committed
     findings = PostgresFindings(parts, feed.hints)
     self.isRepeatable = isRepeatable
     self.connection = connection
@@ -91,6 +94,19 @@ final class PostgresReader: StoreReader {
 
   /// Looks up devices with the changes that their requests need, if these are few. A second pipeline reads changes that the first one has found.
   func lookUp(_ lookUps: [LookUp]) throws {
+    var unknown = lookUps
+    if let known = committed.devices(for: lookUps) {
+      moment += 1
+      history = known.history
+      findings.add(known.found, of: Array(known.found.keys), in: moment, history)
+      unknown = lookUps.filter { known.found[$0.token] == nil }
+    }
+    if !unknown.isEmpty { try ask(unknown) }
+    let rest = lookUps.filter { findings.isMissing($0, epoch: epoch) }
+    if !rest.isEmpty { try find(rest.map(\.token), guessing: findings.missing(of: rest, epoch: epoch)) }
+  }
+
+  private func ask(_ lookUps: [LookUp]) throws {
     let tokens = lookUps.map(\.token)
     if cache.isQuiet, !lookUps.contains(where: \.followsWrite), let known = cache.devices(tokens),
       cache.see(try connection.query(statements.findSnapshot).text(0, 0))
@@ -100,8 +116,6 @@ final class PostgresReader: StoreReader {
     } else {
       try find(tokens, guessing: findings.guesses(of: lookUps))
     }
-    let rest = lookUps.filter { findings.isMissing($0, epoch: epoch) }
-    if !rest.isEmpty { try find(rest.map(\.token), guessing: findings.missing(of: rest, epoch: epoch)) }
   }
 
   /// Reading ahead may name a table that is not needed and that the role may not read. Then each request reads its rows by itself.
@@ -149,6 +163,7 @@ final class PostgresReader: StoreReader {
     let (found, snapshot) = try Read.found(asked, answers[first...], epoch: epoch)
     cache.see(snapshot)
     cache.keep(found)
+    committed.learn(found, snapshot: snapshot, history)
     return (found, answers)
   }
 

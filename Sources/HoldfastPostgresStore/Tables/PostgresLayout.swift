@@ -39,6 +39,9 @@ package struct PostgresLayout: Sendable {
     var parent: Int?
     package let columns: [Column]
 
+    /// Whether the database fills a column in.
+    var isFilled: Bool { columns.contains { $0.filling != nil } }
+
     /// The suffix that converts a text to an id.
     var idCast: String { idType == "text" ? "" : "::" + idType }
 

@@ -8,6 +8,14 @@ import HoldfastService
 /// (`PostgresStatements.expectAlone`). A team's trigger writes under the number of the transaction that it runs in, so nothing is kept where
 /// there is one (`PostgresStatements.findTriggers`). No trigger appears or goes without a number of its own.
 struct LaneMemory {
+  /// What the definitions of the tables say.
+  struct Traits {
+    /// Whether a trigger of a team may run in a transaction of the lane.
+    let hasTriggers: Bool
+    /// The tables that keep each value as it is written.
+    let verbatim: Set<Int>
+  }
+
   /// The maximum number of devices, of zones and of roles. Above it, all are removed.
   private static let limit = 20_000
   /// The same of records, and the size in bytes up to which they are kept.
@@ -18,8 +26,8 @@ struct LaneMemory {
   private(set) var next: Int64?
   /// Whether nobody else has written between the last two transactions. Where others write too, it costs more to rely on it than to ask.
   private var isQuiet = false
-  /// Whether a trigger may write in the lane's transactions; nil if nobody has looked since another transaction.
-  private var hasTriggers: Bool?
+  /// What is known of the tables; nil if nobody has looked since another transaction.
+  private var traits: Traits?
   /// When the connection was last used.
   private var usedAt = MonotonicTime(milliseconds: 0)
   private var devices: [Int64: DeviceRow] = [:]
@@ -45,19 +53,18 @@ struct LaneMemory {
   /// The snapshot of a transaction, if all others have ended that have a number.
   static func snapshot(of transaction: Int64) -> String { "\(transaction):\(transaction):" }
 
-  /// Whether it is time to look for triggers.
-  var wantsTriggers: Bool { isQuiet && hasTriggers == nil }
+  /// Whether it is time to look at the tables' definitions.
+  var wantsTraits: Bool { isQuiet && traits == nil }
+
+  /// Adds what the transaction has read of the tables' definitions.
+  mutating func learn(_ traits: Traits) { if next != nil, isQuiet { self.traits = traits } }
 
   /// Whether the connection was used so recently that it certainly works.
   func isFresh(_ life: Duration) -> Bool { life > .zero && MonotonicTime.now < usedAt + life }
 
   /// Adds what the transaction has read.
-  ///
-  /// - Parameter hasTriggers: whether a trigger may write in it; nil if it has not looked.
-  mutating func learn(_ fetched: Fetched, hasTriggers found: Bool?) {
-    if next == nil || !isQuiet { return }
-    hasTriggers = hasTriggers ?? found
-    guard hasTriggers == false else { return }
+  mutating func learn(_ fetched: Fetched) {
+    guard next != nil, isQuiet, traits?.hasTriggers == false else { return }
     if max(devices.count, zones.count, roles.count) > Self.limit { (devices, zones, roles) = ([:], [:], [:]) }
     if records.count > Self.recordLimit { records = [:] }
     for case (let number, let row?) in fetched.devices { devices[number] = row }
@@ -70,11 +77,19 @@ struct LaneMemory {
 
   /// What a transaction would read for some commands; nil if not all of it is known.
   func fetched(for footprints: [Footprint]) -> Fetched? {
-    guard isQuiet, hasTriggers == false, !footprints.isEmpty else { return nil }
+    guard isQuiet, traits?.hasTriggers == false, !footprints.isEmpty else { return nil }
     var fetched = Fetched()
     var created: Set<Footprint.Key> = []
     for footprint in footprints where !add(footprint, to: &fetched, &created) { return nil }
     return fetched
+  }
+
+  /// Whether the tables keep the records of some commands as they are written.
+  func areVerbatim(_ footprints: [Footprint]) -> Bool {
+    guard let traits else { return false }
+    return footprints.allSatisfy { footprint in
+      (footprint.records + footprint.newRecords).allSatisfy { traits.verbatim.contains($0.table) }
+    }
   }
 
   private func add(
@@ -82,7 +97,7 @@ struct LaneMemory {
   ) -> Bool {
     // The server's own commands, which have no device, read on demand.
     guard let number = footprint.device?.number, let row = devices[number], footprint.request == nil,
-      footprint.shown.isEmpty, footprint.records.count < PostgresStore.manyRecords
+      footprint.shown.isEmpty
     else { return false }
     fetched.devices[number] = .some(row)
     for zone in footprint.zones where !add(zone: zone, footprint.user, to: &fetched) { return false }

@@ -128,15 +128,17 @@ package struct PostgresStatements {
     PostgresStatement("LOCK TABLE \(relations.joined(separator: ", ")) IN ROW EXCLUSIVE MODE")
   }
 
-  /// Whether tables keep each value as it is written: they have no trigger of a team, no rule, no part, and only types that are exact.
+  /// The places in `$1`, from 1, of the tables that keep each value as it is written: they have no trigger of a team, no rule, no part, and
+  /// only types that are exact.
   static let findVerbatim = PostgresStatement(
     """
-    SELECT NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = ANY (c.ids) AND \(ofTeam))
-      AND NOT EXISTS (SELECT FROM pg_class p WHERE p.oid = ANY (c.ids) AND (p.relkind <> 'r' OR p.relhassubclass))
-      AND NOT EXISTS (SELECT FROM pg_rewrite r WHERE r.ev_class = ANY (c.ids))
-      AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = ANY (c.ids) AND a.attnum > 0 AND NOT a.attisdropped
+    SELECT n.place FROM unnest($1::text[]) WITH ORDINALITY n (name, place)
+    CROSS JOIN LATERAL (SELECT to_regclass(n.name)::oid AS id OFFSET 0) c
+    WHERE NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = c.id AND \(ofTeam))
+      AND NOT EXISTS (SELECT FROM pg_class p WHERE p.oid = c.id AND (p.relkind <> 'r' OR p.relhassubclass))
+      AND NOT EXISTS (SELECT FROM pg_rewrite r WHERE r.ev_class = c.id)
+      AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.id AND a.attnum > 0 AND NOT a.attisdropped
         AND (a.attgenerated <> '' OR a.atttypid <> ALL ('{text,bigint,float8,bool,json}'::regtype[]::oid[])))
-    FROM (SELECT array_agg(to_regclass(n)::oid) AS ids FROM unnest($1::text[]) n) c
     """)
   static let findNames: PostgresStatement =
     "SELECT id, name FROM holdfast.accounts WHERE id = ANY ($1) AND erasure = 0"

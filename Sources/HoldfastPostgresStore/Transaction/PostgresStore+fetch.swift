@@ -59,7 +59,7 @@ extension PostgresStore {
   }
 
   /// From how many written records of a command on it is asked whether the tables keep them as they are written.
-  static let manyRecords = 64
+  private static let manyRecords = 64
 
   /// Begins the transaction, locks and reads, in one round trip.
   package func fetch(_ footprints: [Footprint]) throws(PostgresError) -> Fetched {
@@ -67,14 +67,16 @@ extension PostgresStore {
     var locked: [(table: Int, number: Int)] = []
     var found: [(table: Int, ids: [String], number: Int)] = []
     var (devices, refusals, acks, zones, there, roles, names) = (-1, -1, -1, -1, -1, -1, -1)
-    var (configured, history, triggers, verbatim) = (-1, -1, -1, -1)
+    var (configured, history, triggers, exact, verbatim) = (-1, -1, -1, -1, -1)
+    var asked = 0
     var requests: PostgresRequests.Asked?
     let answers = try link.pipeline { pipe in
       configured = sendBegin(pipe)
       history = pipe.send(statements.findHistory)
-      if memory.wantsTriggers {
-        let relations = PostgresParameters(array: layout.relations.map(\.name))
-        triggers = pipe.send(PostgresStatements.findTriggers, relations)
+      if memory.wantsTraits {
+        let names = layout.relations.map(\.name)
+        triggers = pipe.send(PostgresStatements.findTriggers, PostgresParameters(array: names))
+        exact = pipe.send(PostgresStatements.findVerbatim, PostgresParameters(array: names))
       }
       if !joined.devices.isEmpty {
         let numbers = PostgresParameters(array: joined.devices)
@@ -92,9 +94,10 @@ extension PostgresStore {
       let written = Set(joined.written.keys).union(joined.created.keys).map { layout.relations[$0] }
       // Where the database may fill a column in, a record is not as it was sent.
       if footprints.contains(where: { $0.records.count >= Self.manyRecords }),
-        !written.contains(where: { $0.columns.contains { $0.filling != nil } })
+        !written.contains(where: \.isFilled)
       {
         let relations = written.map(\.name).sorted()
+        asked = relations.count
         pipe.send(PostgresStatements.keepFromChanging(relations))
         verbatim = pipe.send(PostgresStatements.findVerbatim, PostgresParameters(array: relations))
       }
@@ -115,7 +118,7 @@ extension PostgresStore {
     }
     transaction = answers[configured].int64(0, 0)
     if remembers { memory.begin(transaction, after: answers[configured].text(0, 1)) }
-    isVerbatim = verbatim >= 0 && answers[verbatim].bool(0, 0)
+    isVerbatim = verbatim >= 0 && answers[verbatim].count == asked
     try learn(history: answers[history])
     var fetched = Fetched()
     for device in joined.devices { fetched.devices[device] = .some(nil) }
@@ -138,7 +141,12 @@ extension PostgresStore {
     fetched.wait(
       footprints, skipsDevices: lane == .fast, held: held, busy: busy(among: locked, joined, answers, fetched)
     )
-    memory.learn(fetched, hasTriggers: triggers < 0 ? nil : answers[triggers].bool(0, 0))
+    if triggers >= 0 {
+      let rows = answers[exact]
+      let tables = rows.indices.map { Int(rows.int64($0, 0)) - 1 }.filter { !layout.relations[$0].isFilled }
+      memory.learn(.init(hasTriggers: answers[triggers].bool(0, 0), verbatim: Set(tables)))
+    }
+    memory.learn(fetched)
     return fetched
   }
 

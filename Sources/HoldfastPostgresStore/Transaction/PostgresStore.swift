@@ -40,6 +40,9 @@ package final class PostgresStore: StoreWriter {
   private let isTool: Bool
   /// How long the memory is relied on after the connection's last use.
   private let memoryLife: Duration
+  /// What the last transaction has left, for the readers; nil for other stores than that of the fast lane.
+  private let left: CommittedDevices?
+  package private(set) var committed: Int64?
   private let confirmed: ConfirmedTransactions
   private let open: () throws(PostgresError) -> PostgresConnection
   private let openDirectly: () throws(PostgresError) -> PostgresConnection
@@ -74,7 +77,8 @@ package final class PostgresStore: StoreWriter {
   ///   - open: opens a connection; called again after a connection is lost.
   package init(
     _ schema: SyncSchema, _ known: KnownHistory, layout: PostgresLayout, lane: Lane, node: String,
-    isTool: Bool = false, memoryLife: Duration = .zero, confirmed: ConfirmedTransactions,
+    isTool: Bool = false, memoryLife: Duration = .zero, left: CommittedDevices? = nil,
+    confirmed: ConfirmedTransactions,
     openDirectly: @escaping () throws(PostgresError) -> PostgresConnection,
     open: @escaping () throws(PostgresError) -> PostgresConnection
   ) {
@@ -86,6 +90,7 @@ package final class PostgresStore: StoreWriter {
     self.node = node
     self.isTool = isTool
     self.memoryLife = memoryLife
+    self.left = left
     self.confirmed = confirmed
     self.open = open
     self.openDirectly = openDirectly
@@ -136,7 +141,7 @@ package final class PostgresStore: StoreWriter {
       opened?.seemsAlive == true
     {
       (assumed, reliesOnMemory, isInTransaction) = ((footprints, fetched), true, true)
-      (transaction, isVerbatim) = (next, false)
+      (transaction, isVerbatim) = (next, memory.areVerbatim(footprints))
       return fetched
     }
     do throws(PostgresError) { return try start(footprints) } catch {
@@ -195,11 +200,14 @@ package final class PostgresStore: StoreWriter {
   }
 
   package func commit(_ delta: Delta, announcing changes: ZoneChanges) throws {
-    do { try write(delta, andCommit: changes) } catch let error where error.isConnectionLost {
-      throw UnknownOutcome(error)
+    do throws(PostgresError) { try write(delta, andCommit: changes) } catch {
+      if error.isConnectionLost { throw UnknownOutcome(error) }
+      throw error
     }
     isInTransaction = false
     confirmed.confirm(transaction, in: history.epoch)
+    committed = reliesOnMemory && !isBeyondDelta ? transaction : nil
+    if committed == nil { left?.removeAll() } else { left?.commit(delta, transaction, history) }
     reliesOnMemory = false
     if isBeyondDelta { memory.removeAll() } else { memory.commit(delta) }
   }

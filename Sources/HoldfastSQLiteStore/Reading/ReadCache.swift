@@ -168,11 +168,7 @@ final class ReadCache: @unchecked Sendable {
   private func move(_ device: MovedDevice) {
     guard let known = devices[device.number], let row = known.row else { return }
     known.answer = nil
-    known.row = KnownDevice(
-      key: row.key, confirmed: device.state.confirmed, chain: device.state.chain, seenAt: device.state.seenAt,
-      sessionAt: row.sessionAt, acknowledgedRefusals: device.state.acknowledgedRefusals,
-      isSessionUsed: device.state.isSessionUsed, issuedAfter: row.issuedAfter,
-      hasPurgedAcks: row.hasPurgedAcks, client: row.client)
+    known.row = row.moved(device)
   }
 
   private func drop(user: String) {

@@ -18,6 +18,7 @@ final class SQLiteStore: StoreWriter {
   let connection: SQLiteConnection
   let isAlone = true
   let reliesOnMemory = false
+  let committed: Int64? = nil
   var patience = Duration.zero
   var isVerbatim: Bool { cache != nil && !hasTriggers }
   /// From how many records on it is quicker to look which of them are new.

@@ -114,7 +114,7 @@ struct SyncRoutes {
   /// at all.
   private func answer(_ command: SyncCommand, _ outcome: SyncOutcome) throws -> HTTPResponse {
     try api.read { reader in
-      try reader.store.moment(of: LookUp(command.key.token, .written(acks: command.acks))) {
+      try reader.store.moment(of: LookUp(answering: command, outcome)) {
         guard let device = try reader.store.device(command.key.token) else {
           return .problem(Problem(.tokenInvalid))
         }

@@ -387,9 +387,9 @@ final class RequestDispatcher: Sendable {
         }
         // The write is committed, so the answer bypasses the queue's limit.
         let respond: @Sendable () -> Void = { responder.respond(make()) }
-        if let lookUps, case .sync(let command) = command, case .success = result {
-          let lookUp = LookUp(command.key.token, .written(acks: command.acks))
-          lookUps.enqueueOwed(Looking(lookUp: lookUp, run: respond), of: logged.client)
+        if let lookUps, case .sync(let command) = command, case .success(.synced(let outcome)) = result {
+          lookUps.enqueueOwed(
+            Looking(lookUp: LookUp(answering: command, outcome), run: respond), of: logged.client)
         } else {
           reading.enqueueOwed(respond, of: logged.client)
         }

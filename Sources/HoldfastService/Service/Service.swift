@@ -192,7 +192,12 @@ package final class Service {
       }
     }
     try work.commit(at: now)
-    return results
+    guard let number = work.store.committed else { return results }
+    return results.map { result in
+      guard case .success(.synced(var outcome)) = result else { return result }
+      outcome.written = number
+      return .success(.synced(outcome))
+    }
   }
 
   private func apply(_ command: ServiceCommand, at now: Stamp) throws -> Outcome {

@@ -10,17 +10,25 @@ package struct LookUp: Sendable {
     case none
     /// Those of all zones of the device, which says with its request what it has of some.
     case all(acks: [(zone: String, ack: ZoneAck?)])
-    /// The same after what the device said was written: it will have changes to read.
-    case written(acks: [(zone: String, ack: ZoneAck?)])
+    /// The same after what the device said was written: it will have changes to read, but of those that it made in change sets of `created`.
+    case written(acks: [(zone: String, ack: ZoneAck?)], created: [CreatedSet])
     /// Those of one zone, as many as a page has.
     case zone(String, since: ChangeToken?, count: Int64)
   }
 
   package let token: TokenHash
   package let changes: Changes
+  /// The number of the transaction that has written what the request said; see `StoreWriter.committed`.
+  package let written: Int64?
 
-  package init(_ token: TokenHash, _ changes: Changes) {
-    (self.token, self.changes) = (token, changes)
+  package init(_ token: TokenHash, _ changes: Changes, written: Int64? = nil) {
+    (self.token, self.changes, self.written) = (token, changes, written)
+  }
+
+  /// What the answer to a request asks for whose writes are committed.
+  package init(answering command: SyncCommand, _ outcome: SyncOutcome) {
+    self.init(
+      command.key.token, .written(acks: command.acks, created: outcome.created), written: outcome.written)
   }
 
   /// Whether its request has just written, so that nothing read before holds.

@@ -289,6 +289,17 @@ extension Int64 {
   }
 }
 
+extension KnownDevice {
+  /// The device after a write of it.
+  package func moved(_ moved: MovedDevice) -> KnownDevice {
+    KnownDevice(
+      key: key, confirmed: moved.state.confirmed, chain: moved.state.chain, seenAt: moved.state.seenAt,
+      sessionAt: sessionAt, acknowledgedRefusals: moved.state.acknowledgedRefusals,
+      isSessionUsed: moved.state.isSessionUsed, issuedAfter: issuedAfter, hasPurgedAcks: hasPurgedAcks,
+      client: client)
+  }
+}
+
 /// The result of a look-up by name.
 package struct FoundUser {
   package let id: String
@@ -298,6 +309,26 @@ package struct FoundUser {
 
   package init(id: String, name: String, issuer: String?) {
     (self.id, self.name, self.issuer) = (id, name, issuer)
+  }
+}
+
+extension [CreatedSet] {
+  /// Those that made all changes of a zone since its ack; none if there are others. A record that changed since has another seq, so these
+  /// are as they were sent.
+  package func all(of zone: ZoneProgress, in epoch: String) -> [CreatedSet] {
+    if isEmpty || zone.ack.epoch != epoch { return [] }
+    let sets = filter { $0.zone == zone.zone }
+    var reached = zone.ack.seq
+    for set in sets {
+      guard set.seqs.lowerBound == reached + 1 else { return [] }
+      reached = set.seqs.upperBound
+    }
+    return reached == zone.seq ? sets : []
+  }
+
+  /// Whether the first change of a zone after an ack is among theirs.
+  package func goOn(from ack: ZoneAck) -> Bool {
+    contains { $0.zone == ack.zone && $0.seqs.lowerBound == ack.seq + 1 }
   }
 }
 

@@ -33,6 +33,9 @@ package protocol StoreWriter: AnyObject {
   /// `UnknownOutcome` says anything about the database: after `rollBack` the next transaction asks for all.
   var reliesOnMemory: Bool { get }
 
+  /// The number of the last transaction, if the readers may know without asking what it has left; else nil.
+  var committed: Int64? { get }
+
   /// Whether the database certainly keeps the records of the transaction as they are written. A trigger or a column of a team may change them.
   var isVerbatim: Bool { get }
 

@@ -200,10 +200,13 @@ package struct SyncAnswers {
     while !waiting.isEmpty, writer.count < limit {
       let next = Array(waiting.prefix(Self.zonesAtOnce))
       waiting.removeFirst(next.count)
-      for zone in try store.refreshed(next) {
+      let unread = next.filter { created.all(of: $0, in: epoch).isEmpty }
+      let refreshed = TextMap(
+        unread.isEmpty ? [] : try store.refreshed(unread).map { ($0.zone, $0) }, uniquingKeysWith: { $1 })
+      for zone in next.map({ refreshed[$0.zone] ?? $0 }) {
         // If the user lost the zone meanwhile, or must resync it, the next answer says so.
         if zone.role.isEmpty || zone.isFenced(epoch: epoch) { continue }
-        let asSent = allChanges(of: zone, among: created)
+        let asSent = created.all(of: zone, in: epoch)
         let end = try writePart(zone, asSent: asSent, to: &writer, limit: limit)
         proofs.append((zone.zone, zone.role, end.seq))
         if end.hasMore { return }
@@ -236,19 +239,6 @@ package struct SyncAnswers {
   /// About how many bytes the changes of a zone take.
   private func expectedSize(of zone: ZoneProgress, count: Int64 = .max) -> Int {
     zone.role.isEmpty ? 0 : Int(max(0, min(count, zone.seq - zone.ack.seq, 1 << 16))) * Self.usualChange
-  }
-
-  /// The change sets of a request that made all changes of a zone since its ack; none if there are others. A record that changed since
-  /// has another seq, so these are as they were sent.
-  private func allChanges(of zone: ZoneProgress, among created: [CreatedSet]) -> [CreatedSet] {
-    guard zone.ack.epoch == epoch else { return [] }
-    let sets = created.filter { $0.zone == zone.zone }
-    var reached = zone.ack.seq
-    for set in sets {
-      guard set.seqs.lowerBound == reached + 1 else { return [] }
-      reached = set.seqs.upperBound
-    }
-    return reached == zone.seq ? sets : []
   }
 
   /// Writes a zone's part, with as many changes as fit.

@@ -23,6 +23,8 @@ package struct SyncOutcome: Sendable, Equatable {
   var recovery: RecoveryOutcome?
   /// The applied change sets that only created records.
   var created: [CreatedSet] = []
+  /// The number of its transaction; see `StoreWriter.committed`.
+  var written: Int64?
 
   package init() {}
 }

@@ -13,11 +13,17 @@ import Testing
   private final class Statements: Sendable {
     let texts = Mutex<[String]>([])
     let beforeBegin = Mutex<(@Sendable () -> Void)?>(nil)
+    /// What happens before the slow lane locks zones.
+    let beforeLock = Mutex<(@Sendable () -> Void)?>(nil)
 
     func add(_ text: String) {
       texts.withLock { $0.append(text) }
-      guard text == "BEGIN ISOLATION LEVEL READ COMMITTED" else { return }
-      beforeBegin.withLock { action in
+      if text == "BEGIN ISOLATION LEVEL READ COMMITTED" { Self.take(beforeBegin) }
+      if text.contains("FOR NO KEY UPDATE OF z"), !text.contains("SKIP LOCKED") { Self.take(beforeLock) }
+    }
+
+    private static func take(_ action: borrowing Mutex<(@Sendable () -> Void)?>) {
+      action.withLock { action in
         defer { action = nil }
         return action
       }?()
@@ -252,6 +258,98 @@ import Testing
     ])
     try other.pull()
     #expect(!other.has("items", item))
+    #expect(try server.findings() == [])
+  }
+
+  // MARK: Answers
+
+  /// Whether an answer was made without a question to the database.
+  private func isKnown(_ device: TestDevice, _ set: Sent) throws -> (isKnown: Bool, answer: SyncAnswer) {
+    statements.texts.withLock { $0 = [] }
+    let answer = try device.sync([set])
+    let asked = statements.texts.withLock { texts in texts.contains { $0.contains("FROM holdfast.devices d") } }
+    return (!asked, answer)
+  }
+
+  private func item(_ device: TestDevice, _ list: String) -> Sent {
+    .create("items", device.newID(), ["list_id": .string(list), "title": "Milk", "done": false])
+  }
+
+  /// Makes items until the answer to one is made without a question.
+  private func becomeKnown(_ device: TestDevice, _ list: String) throws {
+    device.takesAsSent = true
+    for _ in 0..<10 where try isKnown(device, item(device, list)).isKnown { return }
+    Issue.record("Each answer asks the database.")
+  }
+
+  @Test("the answer to a create that is kept as it was sent asks nothing, and is complete (I7)")
+  func answer() throws {
+    let alice = try server.signUp("alice")
+    let list = try alice.makeList()
+    try alice.pull()
+    try becomeKnown(alice, list)
+    let before = alice.confirmed
+    let (isKnown, answer) = try isKnown(alice, item(alice, list))
+    #expect(isKnown && answer.confirmed == before + 1 && !answer.mustResend)
+    let part = try #require(answer.parts.first)
+    #expect(answer.parts.count == 1 && part.zone == list && !part.hasMore)
+    alice.takesAsSent = false
+    try alice.pull()
+    let other = try server.signIn("alice")
+    try other.pull()
+    #expect(alice.acks[list] == other.acks[list])
+    #expect(try server.findings() == [])
+  }
+
+  @Test("a refusal is in the answer, whatever was known (I12)") func refusedAnswer() throws {
+    let alice = try server.signUp("alice")
+    let list = try alice.makeList()
+    try alice.pull()
+    try becomeKnown(alice, list)
+    let long = JSONValue.string(String(repeating: "x", count: 30))
+    #expect(try alice.refused(.update("lists", list, ["title": long])).code == .valueTooLong)
+    let wrong = Sent.create(
+      "items", alice.newID(), ["list_id": .string(list), "title": "Milk", "amount": 99])
+    _ = try alice.refused(wrong)
+  }
+
+  @Test("the answer to a write that the slow lane has made is not of the state before (I1, I2)")
+  func slowAnswer() throws {
+    let alice = try server.signUp("alice")
+    let list = try alice.makeList()
+    try alice.pull()
+    try becomeKnown(alice, list)
+    let before = alice.confirmed
+    let writer = try SQLWriter(server)
+    try writer.run("BEGIN; SELECT FROM holdfast.zones WHERE zone = '\(list)' FOR UPDATE")
+    nonisolated(unsafe) let other = writer
+    statements.beforeLock.withLock { $0 = { try? other.run("COMMIT") } }
+    #expect(try isKnown(alice, item(alice, list)).answer.confirmed == before + 1)
+    #expect(statements.beforeLock.withLock { $0 == nil })
+  }
+
+  @Test("who has lost a zone since is told so (I10)") func lossInAnswer() throws {
+    let (alice, bob) = (try server.signUp("alice"), try server.signUp("bob"))
+    let (list, own) = (try alice.makeList(), try bob.makeList())
+    let membership = try alice.share(list, with: "bob")
+    for device in [alice, bob] { try device.pull() }
+    try becomeKnown(bob, own)
+    try alice.sync([.delete("members", membership)])
+    #expect(try isKnown(bob, item(bob, own)).answer.lost == [list])
+  }
+
+  @Test("what others have made is in the answer to a write after it (I7)") func othersInAnswer() throws {
+    let (alice, bob) = (try server.signUp("alice"), try server.signUp("bob"))
+    let list = try alice.makeList()
+    _ = try alice.share(list, with: "bob")
+    for device in [alice, bob] { try device.pull() }
+    for device in [alice, bob, alice, bob] { try becomeKnown(device, list) }
+    for _ in 0..<3 {
+      let made = bob.newID()
+      try bob.sync([.create("items", made, ["list_id": .string(list), "title": "Tea"])])
+      try alice.sync([item(alice, list)])
+      #expect(alice.has("items", made))
+    }
     #expect(try server.findings() == [])
   }
 }
