@@ -17,6 +17,9 @@ struct PostgresChangeFeed: Sendable {
     let columns: [(key: JSONKeyFragment, type: ColumnType, isOmittedIfNull: Bool)]
     /// Reads the values of the table's records in stretches.
     let values: PostgresStatement
+    /// Reads the values of the zone `$1` with ids from `$2` to `$3`, of at most `$4` records in between; nil for a table that orders its ids
+    /// otherwise than by their bytes.
+    let scan: PostgresStatement?
     /// Reads stretches of the ledger with the values of the table's records: of one zone, and of many.
     let joined: (one: PostgresStatement, many: PostgresStatement)
 
@@ -25,6 +28,7 @@ struct PostgresChangeFeed: Sendable {
       name = JSONValue.string(table.name).bytes
       columns = table.columns.map { (JSONKeyFragment($0.name), $0.type, $0.isOmittedIfNull) }
       values = PostgresChangeFeed.values(of: relation)
+      scan = PostgresChangeFeed.scan(of: relation)
       joined = (
         PostgresChangeFeed.joined(relation, "1::bigint", PostgresChangeFeed.one, by: "r.seq"),
         PostgresChangeFeed.joined(relation, "w.n", PostgresChangeFeed.many, by: "w.n, r.seq")
@@ -104,6 +108,16 @@ struct PostgresChangeFeed: Sendable {
       """)
   }
 
+  private static func scan(of relation: PostgresLayout.Relation) -> PostgresStatement? {
+    guard relation.hasZone, relation.idKey.isEmpty else { return nil }
+    return PostgresStatement(
+      """
+      SELECT t.id\(relation.columns.map { ", \($0.read)" }.joined()) FROM (
+        SELECT * FROM \(relation.name) t WHERE t.id >= $2 AND t.id <= $3 ORDER BY t.id LIMIT $4
+      ) t WHERE t.zone = $1 ORDER BY t.id
+      """)
+  }
+
   /// A zone's current state; nil for an unknown zone.
   func zone(_ zone: String, for user: String?, on connection: PostgresConnection) throws
     -> ZoneProgress?
@@ -156,6 +170,20 @@ struct PostgresChangeFeed: Sendable {
       asked.groups.append(group)
     }
     return asked
+  }
+
+  /// Sends the statement that reads the next changes of a zone without values.
+  func askLedger(_ zone: ZoneProgress, _ pipe: PostgresPipeline) -> Asked {
+    let parameters = PostgresParameters(zone.zone, zone.ack.seq, Int64(Self.size))
+    let number = pipe.send(Self.findPlaces.one, parameters)
+    return Asked(groups: [.init(members: [0], joined: nil, places: number)], size: Self.size)
+  }
+
+  /// Sends the statement that reads the values of one table's records among the next changes of a zone.
+  ///
+  /// - Returns: the index of its rows; nil for an unknown table.
+  func askValues(of table: String, _ zone: ZoneProgress, _ size: Int, _ pipe: PostgresPipeline) -> Int? {
+    sources[table].map { pipe.send($0.values, Self.wanted([zone], size)) }
   }
 
   private static func wanted(_ zones: [ZoneProgress], _ size: Int) -> PostgresParameters {

@@ -145,6 +145,7 @@ struct PostgresChangeWriter {
       return stretch.places.bool(row, PostgresStretch.Column.isFound)
         ? (stretch.places, row, PostgresStretch.Column.values) : nil
     }
+    if let (rows, place) = stretch.scannedRow(of: row, source.table) { return (rows, place, 1) }
     guard let cursor = stretch.values[source.table], let next = cursor.rest.first,
       cursor.rows.int64(next, 1) == stretch.places.int64(row, PostgresStretch.Column.seq)
     else { return nil }

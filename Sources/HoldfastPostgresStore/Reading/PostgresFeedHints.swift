@@ -9,6 +9,8 @@ final class PostgresFeedHints: Sendable {
     var tables: [String] = []
     /// The zone's seq.
     var seq: Int64 = 0
+    /// Whether others have many records between those that follow each other in the zone.
+    var isSpread = false
   }
 
   /// The maximum number of zones. Above it, all are removed.
@@ -26,6 +28,10 @@ final class PostgresFeedHints: Sendable {
     let latest = known.withLock { $0[zone]?.seq ?? 0 }
     return latest > seq && latest - seq <= PostgresChangeFeed.few
   }
+
+  func isSpread(_ zone: String) -> Bool { known.withLock { $0[zone]?.isSpread ?? false } }
+
+  func noteSpread(_ zone: String) { known.withLock { $0[zone, default: Hint()].isSpread = true } }
 
   /// Stores the tables of a stretch, and the seq of its zone.
   func note(_ tables: [String], in zone: ZoneProgress) {

@@ -329,14 +329,16 @@ final class PostgresReader: StoreReader {
     return findings.stretches[PostgresStretch.Key(zone, in: moment)] != nil
   }
 
-  private func stretches(
-    of zones: [ZoneProgress], size: Int = PostgresChangeFeed.size, meanwhile work: () -> Void = {}
-  ) throws -> [PostgresStretch] {
+  private func stretches(of zones: [ZoneProgress]) throws -> [PostgresStretch] {
+    try requireTransaction()
+    return try feed.read(zones, on: connection)
+  }
+
+  private func requireTransaction() throws {
     try requireMoment()
     guard reading == .inTransaction else {
       throw ServerError(.damaged, "The changes of a zone are read in one moment with it.")
     }
-    return try feed.read(zones, size: size, on: connection, meanwhile: work)
   }
 
   func purgeable(_ kind: Purgeable.Kind, after place: String, _ terms: RetentionTerms, limit: Int) throws
@@ -359,8 +361,10 @@ final class PostgresReader: StoreReader {
       throw ServerError(.damaged, "The changes of a zone can't be read.")
     }
     var changes = PostgresChangeWriter(feed, zone, limit: limit, count: count)
+    let reader = PostgresStretchReader(feed, on: connection)
     let written = try changes.write(first, to: &writer) { zone, size, work in
-      try stretches(of: [zone], size: size, meanwhile: work).first
+      try requireTransaction()
+      return try reader.next(zone, size: size, meanwhile: work)
     }
     if device != nil, !written.hasMore || written.count >= count,
       findings.parts.wants(writer.count - start, of: zone, count, epoch)
