@@ -22,23 +22,31 @@ extension SQLiteConnection {
   package func backup(
     to path: String, pagesPerStep: Int = 1024, progress: (BackupProgress) throws -> Void = { _ in }
   ) throws {
-    guard !isInTransaction else { return try copy(to: path, pagesPerStep, progress) }
+    guard !isInTransaction else {
+      return try backup(to: SQLiteConnection(path: path), pagesPerStep: pagesPerStep, progress: progress)
+    }
     try transaction(.deferred) {
       // A deferred transaction gets its snapshot with its first read.
       try run("SELECT count(*) FROM sqlite_master")
-      try copy(to: path, pagesPerStep, progress)
+      try backup(to: SQLiteConnection(path: path), pagesPerStep: pagesPerStep, progress: progress)
     }
   }
 
-  private func copy(to path: String, _ pages: Int, _ progress: (BackupProgress) throws -> Void) throws {
-    let target = try SQLiteConnection(path: path)
+  /// Replaces the content of the database on another connection, in one transaction of that.
+  ///
+  /// - Parameters: as for a path. `target` must have no open transaction. Where it is in WAL mode, all pages go through its log.
+  /// - Throws: as for a path; the target is as it was before.
+  package func backup(
+    to target: SQLiteConnection, pagesPerStep: Int = 1024,
+    progress: (BackupProgress) throws -> Void = { _ in }
+  ) throws {
     guard let backup = sqlite3_backup_init(target.database, "main", database, "main") else {
       let code = sqlite3_extended_errcode(target.database)
       throw SQLiteError(code, of: target.database, statement: nil, while: .opening)
     }
     do {
       while true {
-        let result = sqlite3_backup_step(backup, Int32(clamping: max(pages, 1)))
+        let result = sqlite3_backup_step(backup, Int32(clamping: max(pagesPerStep, 1)))
         guard result == SQLITE_OK || result == SQLITE_DONE else {
           throw SQLiteError(SQLiteError.Code(rawValue: result), "The backup failed.", statement: nil)
         }

@@ -38,12 +38,21 @@ extension SQLiteConnection {
       statement: nil)
   }
 
+  /// The database's file; empty for one in memory.
+  package var path: String { sqlite3_db_filename(database, "main").map { String(cString: $0) } ?? "" }
+
   /// Whether the open write-ahead log was deleted and not replaced, so that only this connection has it.
   package var isLogGone: Bool { logIdentity.first != currentLog.first && currentLog.first == .some(nil) }
 
   private var currentLog: [FileIdentity?] {
-    let path = sqlite3_db_filename(database, "main").map { String(cString: $0) } ?? ""
     return [path + "-wal", path + "-shm"].map { FileIdentity(path: $0) }
+  }
+
+  /// Runs `body` while the database of another file has a name on this connection.
+  package func attaching<Value>(_ path: String, as name: String, _ body: () throws -> Value) throws -> Value {
+    try run("ATTACH ? AS \(name)", [.text(path)])
+    defer { try? run("DETACH \(name)") }
+    return try body()
   }
 
   /// Runs `body` while the triggers of the file do not fire for this connection.

@@ -32,6 +32,13 @@ struct SnapshotDownloadTests {
     }
   }
 
+  /// Tells those who work beside a test that it ends.
+  private final class End: Sendable {
+    private let state = Mutex(false)
+    var isReached: Bool { state.withLock { $0 } }
+    func reach() { state.withLock { $0 = true } }
+  }
+
   /// A server with a list of so many items, which make a snapshot of two stretches, and ann's phone, which has them.
   private func scene(items count: Int = 6000) async throws -> (Scene, Device) {
     let scene = try Scene(schema: Scene.jotSchema())
@@ -203,7 +210,8 @@ struct SnapshotDownloadTests {
     }
   }
 
-  @Test("killed at any moment shows nothing half, and is whole in the end (I2, I6)", .timeLimit(.minutes(5)))
+  @Test(
+    "killed at any moment shows nothing half, and is whole in the end (I2, I4, I6)", .timeLimit(.minutes(5)))
   func killed() async throws {
     let (scene, phone) = try await scene()
     var random = SeededRandom(seed: 3)
@@ -230,6 +238,92 @@ struct SnapshotDownloadTests {
     try await laptop.engine.sync()
     #expect(try laptop.contents(scene.schema) == phone.contents(scene.schema))
     #expect(leftovers(laptop).isEmpty)
+    try await killInstalling(scene, phone)
+  }
+
+  /// Ends processes while the snapshot becomes their database.
+  private func killInstalling(_ scene: Scene, _ phone: Device) async throws {
+    // What there is to see when the installation has begun, when pages are written, and when all is done.
+    let moments: [(name: String, isReached: (URL, FileManager) -> Bool)] = [
+      ("merging", { $1.fileExists(atPath: $0.path + "-journal") }),
+      (
+        "writing",
+        { path, files in
+          let attributes = try? files.attributesOfItem(atPath: path.path)
+          return (attributes?[.size] as? NSNumber)?.intValue ?? 0 > 2 << 20
+        }
+      ),
+      (
+        "ending",
+        { path, files in
+          let names = try? files.contentsOfDirectory(atPath: path.path + "-snapshots")
+          return names?.isEmpty == true
+        }
+      ),
+    ]
+    for (name, isReached) in moments {
+      _ = try await scene.signIn("ann", on: name)
+      let path = scene.folder.appendingPathComponent("\(name).db")
+      let run = try JotRun.start(path, scene.server.address, ["sync"])
+      while run.process.isRunning, !isReached(path, .default) {}
+      let status = run.kill().status
+      let device = try scene.device(name)
+      let count = try await device.store.read { try $0.rows("SELECT count(*) FROM items").rows[0][0].integer }
+      #expect(count == 0 || count == 6000, "\(name)")
+      print("snapshot: killed when \(name), status \(status), \(count ?? 0) items")
+      #expect(try await device.store.check().isSound, "\(name)")
+      try await device.engine.sync()
+      #expect(try device.contents(scene.schema) == phone.contents(scene.schema), "\(name)")
+      #expect(leftovers(device).isEmpty, "\(name)")
+    }
+  }
+
+  @Test("is read and written while it comes, and nothing of that is lost (I3, I6, I7)")
+  func busy() async throws {
+    let (scene, phone) = try await scene()
+    let device = try await tablet(scene, Watched(scene.server.address))
+    let own = "0193aaaa-0000-7000-8000-000000000003"
+    try await device.store.write { try $0.execute("INSERT INTO lists (id, title) VALUES (\(own), 'Mine')") }
+    let end = End()
+    let store = device.store
+    async let written = { () async throws -> Int in
+      var count = 0
+      while !end.isReached {
+        let number = count
+        try await store.write { db in
+          try db.execute(
+            "INSERT INTO items (id, list_id, title, position) VALUES (?, ?, ?, ?)",
+            [
+              .text(db.newID()), .text(own), .text("mine \(number)"),
+              .text(try db.position(after: nil, before: nil)),
+            ])
+        }
+        count += 1
+      }
+      return count
+    }()
+    async let seen = { () async throws -> Set<Int64> in
+      var seen: Set<Int64> = []
+      while !end.isReached {
+        let rows = try await store.read { db in
+          try db.rows("SELECT count(*) FROM items WHERE list_id <> \(own)").rows
+        }
+        if case .integer(let count) = rows[0][0] { seen.insert(count) }
+        await Task.yield()
+      }
+      return seen
+    }()
+    do { try await device.engine.sync() } catch { Issue.record(error) }
+    end.reach()
+    let count = try await written
+    #expect(try await seen.subtracting([0, 6000]).isEmpty)
+    try await device.engine.sync()
+    try await phone.engine.sync()
+    #expect(try device.contents(scene.schema) == phone.contents(scene.schema))
+    let arrived = try await phone.store.read {
+      try $0.rows("SELECT count(*) FROM items WHERE list_id = \(own)").rows
+    }
+    #expect(arrived == [[.integer(Int64(count))]])
   }
 
   private func microseconds(_ body: () async throws -> Void) async throws -> UInt64 {

@@ -25,19 +25,47 @@ struct SnapshotApplying {
   /// - Returns: how many records came; nil when the zone has gone on otherwise meanwhile.
   /// - Throws: `Inapplicable.outdated`; `SnapshotFile.Unfit` when the file is none for this app; `SQLiteError`.
   func apply(snapshot file: String, of zone: String, device: String) throws -> Int? {
-    try connection.run("ATTACH ? AS snapshot", [.text(file)])
-    defer { try? connection.run("DETACH snapshot") }
-    let source = try SnapshotSource(schema, of: zone, on: connection)
-    do {
-      return try apply(source, of: zone, device: device, mayHaveOrphans: false)
-    } catch let error as SQLiteError where error.code == .constraintForeignKey {
+    let count = try connection.attaching(file, as: "snapshot") {
+      let source = try SnapshotSource(schema, of: zone, on: connection)
+      return try apply(source.token, of: zone, device: device) { session in
+        var count = 0
+        try database.withoutIdleTriggers {
+          for table in source.tables { count += try take(table, of: source, session) }
+        }
+        if session.seen != nil { try removeMissing(source, &session) }
+        return count
+      }
+    }
+    // Behind the commit: one that fails is tried again with the same file.
+    try? database.transaction(.immediate) { try zones.removeStrayFiles() }
+    return count
+  }
+
+  /// The same for a snapshot whose file this database is, with what the device had.
+  ///
+  /// - Throws: `Inapplicable.outdated`, also when the zone has gone on otherwise.
+  func apply(_ merging: SnapshotMerging, of zone: String, device: String) throws {
+    let count = try apply(merging.token, of: zone, device: device) { _ in
+      for (table, records) in merging.edited { try rebase(onto: records, table, of: zone) }
+      return merging.edited.count
+    }
+    if count == nil { throw Inapplicable.outdated }
+  }
+
+  private func apply(
+    _ token: String, of zone: String, device: String, taking take: (inout ApplySession) throws -> Int
+  ) throws -> Int? {
+    do { return try apply(token, of: zone, device: device, mayHaveOrphans: false, take) } catch let error
+      as SQLiteError where error.code == .constraintForeignKey
+    {
       Trace.took(.orphansDropped)
-      return try apply(source, of: zone, device: device, mayHaveOrphans: true)
+      return try apply(token, of: zone, device: device, mayHaveOrphans: true, take)
     }
   }
 
   private func apply(
-    _ source: SnapshotSource, of zone: String, device: String, mayHaveOrphans: Bool
+    _ token: String, of zone: String, device: String, mayHaveOrphans: Bool,
+    _ take: (inout ApplySession) throws -> Int
   ) throws -> Int? {
     let count = try database.transaction(.immediate) { () -> Int? in
       let state = try database.state()
@@ -45,7 +73,7 @@ struct SnapshotApplying {
       guard let known = try zoneStates.state(of: zone), known.ack == "" else { return nil }
       switch known.resync {
       case .recovered, .verified, .compared: return nil
-      case .filled where ZoneFilling.history(known.token) != ZoneFilling.history(source.token):
+      case .filled where ZoneFilling.history(known.token) != ZoneFilling.history(token):
         return nil
       case .none, .replaced, .filled: break
       }
@@ -54,50 +82,46 @@ struct SnapshotApplying {
       try database.whileApplying {
         var session = ApplySession(hasEdits: try database.edits.hasAny())
         session.begin(zone: zone, isResync: known.resync != .none)
-        try database.withoutIdleTriggers {
-          for table in source.tables { count += try take(table, of: zone, session) }
-        }
+        count = try take(&session)
         try database.serverSchema.nameConflicts()
-        if session.seen != nil { try removeMissing(source, &session) }
         try zoneChanges.removeDeleted(&session)
         try orphans.settle()
         if mayHaveOrphans { try orphans.remove() }
       }
       try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
-      try zoneStates.change(zone) { $0?.becomeWhole(bySnapshot: source.token) }
+      try zoneStates.change(zone) { $0?.becomeWhole(bySnapshot: token) }
       return count
     }
-    // Behind the commit: one that fails is tried again with the same file.
-    try? database.transaction(.immediate) { try zones.removeStrayFiles() }
     if count != nil { Trace.took(.snapshotApplied) }
     return count
   }
 
   /// Takes the records of a table: those without edits as they are, the others under their edits.
-  private func take(_ table: SnapshotSource.Table, of zone: String, _ session: ApplySession) throws -> Int {
-    let name = schema.tables[table.index].name
+  private func take(
+    _ table: SnapshotSource.Table, of source: SnapshotSource, _ session: ApplySession
+  ) throws -> Int {
     let isUnedited =
       session.hasEdits
-      ? "NOT EXISTS (SELECT 1 FROM main.holdfast_edits WHERE record_table = '\(name)' AND id = source.\"id\")"
+      ? "NOT EXISTS (SELECT 1 FROM main.holdfast_edits WHERE record_table = '\(table.here)' AND id = source.\"id\")"
       : "1"
     try connection.run(
       """
-      INSERT OR FAIL INTO main."\(name)" (\(table.names)) SELECT \(table.values) FROM snapshot."\(table.name)" AS source
+      INSERT OR FAIL INTO main."\(table.here)" (\(table.names)) SELECT \(table.values) FROM snapshot."\(table.name)" AS source
       WHERE "zone" = ? AND \(isUnedited) \(sql[table.index].onConflict)
-      """, [.text(zone)])
-    var count = connection.changes
+      """, [.text(source.zone)])
+    let count = connection.changes
     guard session.hasEdits else { return count }
-    let edited = try connection.rows(
-      """
-      SELECT \(table.values) FROM snapshot."\(table.name)" AS source WHERE "zone" = ?
-      AND "id" IN (SELECT id FROM main.holdfast_edits WHERE record_table = '\(name)')
-      """, [.text(zone)])
-    for row in edited {
-      guard let id = row[0].text, let rev = row[2].integer else { continue }
-      try rebase.onto(table.index, id, zone: zone, rev: rev, values: row.dropFirst(3).map { Value($0) })
-      count += 1
+    let edited = try source.edited(table, on: connection)
+    try rebase(onto: edited, table.index, of: source.zone)
+    return count + edited.count
+  }
+
+  /// Takes the device's edits again on top of records: id, zone, rev, then the columns.
+  private func rebase(onto records: [[SQLiteValue]], _ table: Int, of zone: String) throws {
+    for record in records {
+      guard let id = record[0].text, let rev = record[2].integer else { continue }
+      try rebase.onto(table, id, zone: zone, rev: rev, values: record.dropFirst(3).map { Value($0) })
     }
-    return count
   }
 
   /// In a zone that is resynced: notes for removal the records that the snapshot does not have; see `ZoneChanges`.

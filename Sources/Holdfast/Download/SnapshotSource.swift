@@ -6,6 +6,8 @@ struct SnapshotSource {
   struct Table {
     /// Of the app's schema.
     let index: Int
+    /// What the device calls it.
+    let here: String
     /// What the server calls it.
     let name: String
     /// The columns of the device's table: id, zone, rev, then the app's.
@@ -14,6 +16,7 @@ struct SnapshotSource {
     let values: String
   }
 
+  let zone: String
   /// The change token of the zone.
   let token: String
   let tables: [Table]
@@ -28,7 +31,7 @@ struct SnapshotSource {
         "SELECT token FROM snapshot.holdfast_zones WHERE zone = ?", [.text(zone)])?.text,
       ChangeToken(token) != nil
     else { throw SnapshotFile.Unfit(reason: "it is no snapshot of \(zone).") }
-    self.token = token
+    (self.zone, self.token) = (zone, token)
     let theirs = try SyncSchema(json: Array(text.utf8))
     let names = FormerNames(theirs)
     tables = try schema.tables.enumerated().compactMap { index, table in
@@ -47,8 +50,17 @@ struct SnapshotSource {
         }
       }
       return Table(
-        index: index, name: their.name, names: columns.joined(separator: ", "),
+        index: index, here: table.name, name: their.name, names: columns.joined(separator: ", "),
         values: values.joined(separator: ", "))
     }
+  }
+
+  /// The records of a table that have edits on the device.
+  func edited(_ table: Table, on connection: SQLiteConnection) throws -> [[SQLiteValue]] {
+    try connection.rows(
+      """
+      SELECT \(table.values) FROM snapshot."\(table.name)" AS source WHERE "zone" = ?
+      AND "id" IN (SELECT id FROM main.holdfast_edits WHERE record_table = '\(table.here)')
+      """, [.text(zone)])
   }
 }

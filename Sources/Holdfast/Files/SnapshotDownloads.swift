@@ -84,6 +84,9 @@ struct SnapshotDownloads: Sendable {
     return Data(digest.finish()).base64EncodedString() == progress.digest
   }
 
+  /// From now on the file of a zone is none that a download goes on with.
+  func removeNote(_ zone: String) { try? FileManager.default.removeItem(at: note(zone)) }
+
   /// Removes what is here of a zone's snapshot.
   func remove(_ zone: String) {
     for file in [note(zone), file(zone)] { try? FileManager.default.removeItem(at: file) }

@@ -76,10 +76,15 @@ package final class LocalDatabase {
   }
 
   /// The database over the schema that it had before, on the same connection.
-  init(_ later: LocalDatabase, before schema: SyncSchema) {
+  convenience init(_ later: LocalDatabase, before schema: SyncSchema) {
+    self.init(on: later.connection, schema: schema, token: later.token, pages: later.pages)
+  }
+
+  /// The database that a connection is open for.
+  init(on connection: SQLiteConnection, schema: SyncSchema, token: SessionToken, pages: any PageStorage) {
     self.schema = schema
-    (connection, pages, snapshots) = (later.connection, later.pages, nil)
-    (token, isReader) = (later.token, later.isReader)
+    (self.connection, self.pages, snapshots) = (connection, pages, nil)
+    (self.token, isReader) = (token, false)
     sql = schema.tables.map(TableStatements.init)
     policies = schema.tables.map { table in
       TextMap(table.columns.map { ($0.name, $0.policy) })

@@ -9,6 +9,8 @@ import HoldfastSystem
 final class DatabaseQueue: @unchecked Sendable {
   private enum State {
     case open(LocalDatabase)
+    /// The file is opened again when something is asked of it.
+    case released
     case suspended, closed
   }
 
@@ -55,21 +57,79 @@ final class DatabaseQueue: @unchecked Sendable {
 
   /// - Returns: nil when the queue is not empty, or the transaction could not begin.
   private func resultAtOnce<T>(_ body: (LocalDatabase) throws -> T) throws -> T? {
-    let isFree = backlog.withLock { count in
-      defer { if count == 0 { count = 1 } }
-      return count == 0
-    }
-    guard isFree else { return nil }
+    guard isFree() else { return nil }
     return try queue.sync {
       defer { leave() }
       return try run { database in try database.withoutWaiting { try body(database) } }
     }
   }
 
+  /// Whether the queue is empty, which it is not any more then.
+  private func isFree() -> Bool {
+    backlog.withLock { count in
+      defer { if count == 0 { count = 1 } }
+      return count == 0
+    }
+  }
+
   /// Runs `body` on the queue, and waits for it here: not to be called on this queue.
   ///
   /// - Throws: as `perform`.
-  func performNow<T>(_ body: (LocalDatabase) throws -> T) throws -> T { try queue.sync { try run(body) } }
+  func performNow<T>(_ body: (LocalDatabase) throws -> T) throws -> T {
+    backlog.withLock { $0 += 1 }
+    return try queue.sync {
+      defer { leave() }
+      return try run(body)
+    }
+  }
+
+  /// Runs `body` on the queue while the connection of this queue and those of others are closed; what is asked of them waits.
+  ///
+  /// - Returns: nil when one of the others is in use: none is waited for.
+  func performReleased<T: Sendable>(
+    with others: [DatabaseQueue], _ body: @escaping @Sendable () throws -> T
+  ) async throws -> T? {
+    try await withCheckedThrowingContinuation { continuation in
+      submit { [self] in
+        let result = Result { () -> T? in
+          try run { _ in }
+          var stopped: [DatabaseQueue] = []
+          defer { for other in stopped { other.goOn() } }
+          for other in others {
+            guard other.stop() else { return nil }
+            stopped.append(other)
+          }
+          release()
+          let result = Result { try body() }
+          // Before a reader can: only a connection that writes brings the file back to WAL mode. What fails is tried again by the next that asks.
+          try? run { _ in }
+          return try result.get()
+        }
+        return { continuation.resume(with: result) }
+      }
+    }
+  }
+
+  /// Closes the connection until it is asked for, and stops the queue, if it is empty.
+  private func stop() -> Bool {
+    guard isFree() else { return false }
+    queue.sync {
+      release()
+      queue.suspend()
+    }
+    return true
+  }
+
+  private func goOn() {
+    queue.resume()
+    backlog.withLock { $0 -= 1 }
+  }
+
+  private func release() {
+    guard case .open = state else { return }
+    state = .released
+    interrupter.withLock { $0 = nil }
+  }
 
   /// Runs `body` on the queue some time; it gets what runs a function on the database.
   func enqueue(_ body: @escaping @Sendable (Access) -> Void) {
@@ -109,6 +169,7 @@ final class DatabaseQueue: @unchecked Sendable {
     let database: LocalDatabase
     switch state {
     case .open(let open): database = open
+    case .released: database = try open()
     case .suspended: throw Self.suspended
     case .closed: throw StoreError(.closed, "The store was closed.")
     }
@@ -119,6 +180,13 @@ final class DatabaseQueue: @unchecked Sendable {
     }
   }
 
+  private func open() throws -> LocalDatabase {
+    let database = try makeDatabase()
+    state = .open(database)
+    interrupter.withLock { $0 = database.connection.interrupter }
+    return database
+  }
+
   private static let suspended = StoreError(
     .suspended, "The store is suspended: nothing was written. Call resume(), then do it again.")
 
@@ -126,10 +194,9 @@ final class DatabaseQueue: @unchecked Sendable {
   func suspend() async {
     await withCheckedContinuation { continuation in
       submit { [self] in
-        if case .open = state, !isInMemory {
-          state = .suspended
-          interrupter.withLock { $0 = nil }
-        }
+        if isInMemory { return { continuation.resume() } }
+        release()
+        if case .released = state { state = .suspended }
         return { continuation.resume() }
       }
     }
@@ -143,10 +210,7 @@ final class DatabaseQueue: @unchecked Sendable {
     try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
       submit { [self] in
         let result = Result {
-          guard case .suspended = state else { return }
-          let database = try makeDatabase()
-          state = .open(database)
-          interrupter.withLock { $0 = database.connection.interrupter }
+          if case .suspended = state { _ = try open() }
         }
         return { continuation.resume(with: result) }
       }

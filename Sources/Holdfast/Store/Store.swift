@@ -218,6 +218,23 @@ public final class Store: Sendable {
     }
   }
 
+  /// Makes a snapshot the content of the file. Who reads or writes waits meanwhile.
+  ///
+  /// - Returns: how many records came; nil when somebody reads, or has the file open elsewhere: nothing was done.
+  func install(_ snapshot: SnapshotInstalling) async throws -> Int? {
+    try await suspension.inTurn {
+      // The log goes with the last connection, and another one is to be watched.
+      defer { if !suspension.isOn { watchForeignWrites() } }
+      foreignWrites.stop()
+      let done = try await writer.performReleased(with: readers) { [environment, suspension] in
+        try snapshot.run(environment) { suspension.isDue }
+      }
+      guard let count = done ?? nil else { return nil }
+      changes.announce(nil)
+      return count
+    }
+  }
+
   /// Waits until the store is not suspended any more, or is closed.
   func untilResumed() async { await suspension.wait() }
 

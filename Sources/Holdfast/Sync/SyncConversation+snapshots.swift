@@ -54,7 +54,8 @@ extension SyncConversation {
         // It came whole, and the process ended before it was applied.
         if found.size == found.total {
           let question = SnapshotQuestion(zone: zone, device: device, token: token, progress: found)
-          return run(try finish(question, found, files, database), database)
+          if let event = try finish(question, found, files, database) { run(event, database) }
+          return
         }
         files.remove(zone)
         progress = nil
@@ -78,7 +79,7 @@ extension SyncConversation {
 
   func snapshot(
     _ answer: Result<TransportAnswer, StoreError>, _ question: SnapshotQuestion, _ database: LocalDatabase
-  ) -> SyncMachine.Event {
+  ) -> SyncMachine.Event? {
     do {
       let answer = try answer.get()
       // What is said to an identity that was replaced meanwhile does not concern the one of now.
@@ -112,7 +113,7 @@ extension SyncConversation {
   private func take(
     _ answer: TransportAnswer, _ question: SnapshotQuestion, _ files: SnapshotDownloads,
     _ database: LocalDatabase
-  ) throws -> SyncMachine.Event {
+  ) throws -> SyncMachine.Event? {
     guard var progress = SnapshotProgress(answer, after: question.progress),
       question.progress != nil || files.hasRoom(for: progress.total)
     else { return abandon(question.zone, files) }
@@ -134,18 +135,64 @@ extension SyncConversation {
     return try finish(question, progress, files, database)
   }
 
-  /// Checks and applies a snapshot that is whole.
+  /// Checks a snapshot that is whole, and installs or applies it.
+  ///
+  /// - Returns: nil when it is being installed.
   private func finish(
     _ question: SnapshotQuestion, _ progress: SnapshotProgress, _ files: SnapshotDownloads,
     _ database: LocalDatabase
-  ) throws -> SyncMachine.Event {
+  ) throws -> SyncMachine.Event? {
     guard files.isIntact(question.zone, progress) else { return abandon(question.zone, files) }
-    do {
-      let count = try SnapshotApplying(database: database).apply(
-        snapshot: files.file(question.zone).path, of: question.zone, device: question.device)
-      summary.received += count ?? 0
-    } catch Inapplicable.outdated {
+    return try concluding(question, files) {
+      let installing = try SnapshotInstalling(
+        of: question.zone, for: database, files: files, device: question.device)
+      guard let installing else { return try apply(question, files, database) }
+      effects.append(.install(installing, question))
+      return nil
+    }
+  }
+
+  /// A snapshot was installed; or it was not, and its records are copied.
+  func installed(
+    _ result: Result<Int?, any Error>, _ question: SnapshotQuestion, in database: LocalDatabase
+  ) -> [Effect] {
+    collect(database) {
+      guard let files = database.snapshots else { return }
+      do {
+        let event = try concluding(question, files) {
+          guard let count = try result.get() else { return try apply(question, files, database) }
+          return done(question, files, count)
+        }
+        if let event { run(event, database) }
+      } catch {
+        run(.failed(later(error)), database)
+      }
+    }
+  }
+
+  private func apply(
+    _ question: SnapshotQuestion, _ files: SnapshotDownloads, _ database: LocalDatabase
+  ) throws -> SyncMachine.Event {
+    let count = try SnapshotApplying(database: database).apply(
+      snapshot: files.file(question.zone).path, of: question.zone, device: question.device)
+    return done(question, files, count ?? 0)
+  }
+
+  private func done(
+    _ question: SnapshotQuestion, _ files: SnapshotDownloads, _ count: Int
+  ) -> SyncMachine.Event {
+    summary.received += count
+    files.remove(question.zone)
+    return .downloaded(isLast: true)
+  }
+
+  /// Runs `body`, which ends a download, and goes on after an error that the snapshot is at fault for.
+  private func concluding(
+    _ question: SnapshotQuestion, _ files: SnapshotDownloads, _ body: () throws -> SyncMachine.Event?
+  ) throws -> SyncMachine.Event? {
+    do { return try body() } catch Inapplicable.outdated {
       Trace.took(.engineReplaced)
+      return done(question, files, 0)
     } catch let error as SQLiteError where [.full, .ioError, .busy].contains(error.code.primary) {
       // It stays for the next time.
       throw error
@@ -155,8 +202,6 @@ extension SyncConversation {
     } catch {
       return abandon(question.zone, files)
     }
-    files.remove(question.zone)
-    return .downloaded(isLast: true)
   }
 }
 

@@ -20,6 +20,8 @@ package final class SyncConversation: @unchecked Sendable {
     case closeStream
     /// Call `streamTimer` after so long, with the number; replaces the one before.
     case scheduleStream(Duration, number: Int)
+    /// Make a snapshot the content of the store's file; `installed` hears what came of it.
+    case install(SnapshotInstalling, SnapshotQuestion)
     case publish(SyncState)
     /// Those who waited for a sync by hand are told.
     case finish([Int], Result<SyncSummary, StoreError>)
@@ -105,7 +107,8 @@ package final class SyncConversation: @unchecked Sendable {
     collect(database) {
       switch question {
       case .sync(let request): run(outcome(answer, request, database), database)
-      case .snapshot(let question): run(snapshot(answer, question, database), database)
+      case .snapshot(let question):
+        if let event = snapshot(answer, question, database) { run(event, database) }
       case .identity(let token): run(identity(answer, token, database), database)
       case .pushToken(let question):
         if let failure = pushToken(answer, question, database) { return run(.failed(failure), database) }

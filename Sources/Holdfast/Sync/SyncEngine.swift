@@ -222,6 +222,7 @@ public actor SyncEngine {
         guard (try? await sleep(wait)) != nil else { return }
         await step { $0.streamTimer(number, in: $1) }
       }
+    case .install(let snapshot, let question): Task { await install(snapshot, question) }
     case .publish(let new):
       moment.change(to: new, at: store.environment.now())
       for tell in observers.values { tell(moment) }
@@ -251,6 +252,12 @@ public actor SyncEngine {
     let answer: Result<TransportAnswer, StoreError>
     do { answer = .success(try await send(request)) } catch { answer = .failure(error) }
     await step { $0.receive(answer, to: question, in: $1) }
+  }
+
+  private func install(_ snapshot: SnapshotInstalling, _ question: SnapshotQuestion) async {
+    let result: Result<Int?, any Error>
+    do { result = .success(try await store.install(snapshot)) } catch { result = .failure(error) }
+    await step { $0.installed(result, question, in: $1) }
   }
 
   /// Sends a request.

@@ -256,7 +256,8 @@ extension World {
       case .publish(.signedOut):
         app.isSignedOut = true
         timeline.add(.signIn(device), at: now + 2000)
-      case .publish: break
+      // Its devices have no snapshots.
+      case .publish, .install: break
       case .finish(let waiters, let result):
         let isDone = if case .success = result { true } else { false }
         for waiter in waiters { app.finished[waiter] = isDone }
