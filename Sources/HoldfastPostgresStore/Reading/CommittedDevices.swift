@@ -8,17 +8,21 @@ import HoldfastSystem
 /// A reader adds what it has read from a snapshot in which that transaction is the last one. The lane brings it forward with each transaction
 /// in which nobody else has written.
 package final class CommittedDevices: Sendable {
-  /// The maximum number of devices, and of zones of one.
-  private static let (limit, zoneLimit) = (20_000, 64)
+  /// The maximum number of rows: devices with their zones, about 250 bytes each; and of zones of one device.
+  private static let (limit, zoneLimit) = (100_000, 64)
 
   fileprivate struct Contents {
     /// The number after that of the lane's last transaction; nil if others may have written since.
     var next: Int64?
     var history: History?
     var devices: [TokenHash: PostgresFindings.Found] = [:]
+    /// How many rows `devices` has at most.
+    var count = 0
     var tokens: [Int64: TokenHash] = [:]
     /// The seqs of zones that have moved; those of the devices may be older.
     var seqs: TextMap<Int64> = [:]
+
+    mutating func removeDevices() { (devices, tokens, count) = ([:], [:], 0) }
 
     mutating func remove(_ number: Int64) {
       if let token = tokens.removeValue(forKey: number) { devices[token] = nil }
@@ -37,32 +41,37 @@ package final class CommittedDevices: Sendable {
       guard let next = contents.next, contents.history?.epoch == history.epoch,
         snapshot.hasPrefix("\(next):\(next): ")
       else { return }
-      if contents.devices.count > Self.limit { (contents.devices, contents.tokens) = ([:], [:]) }
+      if contents.count > Self.limit { contents.removeDevices() }
       for (token, found) in found {
-        guard let device = found.device, found.zones.count <= Self.zoneLimit else { continue }
-        contents.devices[token] = found
+        guard let device = found.device, found.zones.count <= Self.zoneLimit, found.refusals.isEmpty else {
+          continue
+        }
+        // What is brought forward is of no snapshot any more.
+        var kept = found
+        (kept.waiting, kept.snapshot) = ([], "")
+        if contents.devices.updateValue(kept, forKey: token) == nil { contents.count += 1 + kept.zones.count }
         contents.tokens[device.key.number] = token
       }
     }
   }
 
-  /// The devices of look-ups, for answers to writes that are certainly in it; and the history.
+  /// The devices of look-ups, for answers to writes that are certainly in it; and the history. Of a token that also asks for anything else
+  /// there is none: that request began later, and its sender may have seen what others have written since.
   func devices(for lookUps: [LookUp]) -> (found: [TokenHash: PostgresFindings.Found], history: History)? {
     if !lookUps.contains(where: { $0.written != nil }) { return nil }
     return contents.withLock { contents in
       guard let next = contents.next, let history = contents.history else { return nil }
+      let others = Set(lookUps.filter { $0.written.map { $0 >= next } ?? true }.map(\.token))
       var all: [TokenHash: PostgresFindings.Found] = [:]
-      for lookUp in lookUps {
-        guard let written = lookUp.written, written < next, var found = contents.devices[lookUp.token] else {
-          continue
-        }
+      for token in Set(lookUps.map(\.token)).subtracting(others) {
+        guard var found = contents.devices[token] else { continue }
         for index in found.zones.indices {
           if let seq = contents.seqs[found.zones[index].zone] {
             found.zones[index].seq = max(found.zones[index].seq, seq)
           }
         }
         found.waiting = ZoneProgress.waiting(found.zones, epoch: history.epoch)
-        all[lookUp.token] = found
+        all[token] = found
       }
       return all.isEmpty ? nil : (all, history)
     }
@@ -84,7 +93,8 @@ package final class CommittedDevices: Sendable {
       for moved in delta.movedDevices { contents.move(moved) }
       for new in delta.acks { contents.put(new) }
       if contents.seqs.count > Self.limit {
-        (contents.seqs, contents.devices, contents.tokens) = ([:], [:], [:])
+        contents.seqs = [:]
+        contents.removeDevices()
       }
       for moved in delta.movedZones { contents.seqs[moved.zone] = moved.seq }
     }

@@ -95,10 +95,9 @@ final class PostgresReader: StoreReader {
   /// Looks up devices with the changes that their requests need, if these are few. A second pipeline reads changes that the first one has found.
   func lookUp(_ lookUps: [LookUp]) throws {
     var unknown = lookUps
-    if let known = committed.devices(for: lookUps) {
+    if let known = committed.devices(for: lookUps), known.history.epoch == epoch {
       moment += 1
-      history = known.history
-      findings.add(known.found, of: Array(known.found.keys), in: moment, history)
+      findings.add(known.found, of: Array(known.found.keys), in: moment, known.history)
       unknown = lookUps.filter { known.found[$0.token] == nil }
     }
     if !unknown.isEmpty { try ask(unknown) }
