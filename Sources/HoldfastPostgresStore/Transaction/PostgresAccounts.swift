@@ -37,12 +37,12 @@ final class PostgresAccounts: AccountTable {
   }
 
   func id(ofName name: String) throws -> String? {
-    let rows = try store.connection.query(Self.findID, PostgresParameters(name))
+    let rows = try store.reading.query(Self.findID, PostgresParameters(name))
     return rows.isEmpty ? nil : rows.text(0, 0)
   }
 
   func account(_ id: String) throws -> (name: String, password: String)? {
-    let rows = try store.connection.query(Self.findAccount, PostgresParameters(id))
+    let rows = try store.reading.query(Self.findAccount, PostgresParameters(id))
     return rows.isEmpty ? nil : (rows.text(0, 0), rows.text(0, 1))
   }
 
@@ -54,7 +54,7 @@ final class PostgresAccounts: AccountTable {
   }
 
   func isKnown(_ id: String) throws -> Bool {
-    try !store.connection.query(Self.findKnown, PostgresParameters(id)).isEmpty
+    try !store.reading.query(Self.findKnown, PostgresParameters(id)).isEmpty
   }
 
   func add(_ id: String, name: String, password: String, at now: Stamp) throws {

@@ -52,11 +52,11 @@ final class PostgresConsents: ConsentTable {
   init(_ store: PostgresStore) { self.store = store }
 
   func hasLeft(_ user: String, _ zone: String) throws -> Bool {
-    try !store.connection.query(Self.findLeft, PostgresParameters(zone, user)).isEmpty
+    try !store.reading.query(Self.findLeft, PostgresParameters(zone, user)).isEmpty
   }
 
   func leavers(of zone: String) throws -> TextSet {
-    TextSet(try store.connection.query(Self.findLeavers, PostgresParameters(zone)).texts)
+    TextSet(try store.reading.query(Self.findLeavers, PostgresParameters(zone)).texts)
   }
 
   /// Writes which users have left which zones, or returned.
@@ -67,21 +67,21 @@ final class PostgresConsents: ConsentTable {
   }
 
   func hasBlocked(_ user: String, _ other: String) throws -> Bool {
-    try !store.connection.query(Self.findBlock, PostgresParameters(user, other)).isEmpty
+    try !store.reading.query(Self.findBlock, PostgresParameters(user, other)).isEmpty
   }
 
   func blocked(by user: String, among others: [String]) throws -> TextSet {
     var parameters = PostgresParameters(user)
     parameters.append(array: others)
-    return TextSet(try store.connection.query(Self.findBlocked, parameters).texts)
+    return TextSet(try store.reading.query(Self.findBlocked, parameters).texts)
   }
 
   func blockers(of other: String) throws -> TextSet {
-    TextSet(try store.connection.query(Self.findBlockers, PostgresParameters(other)).texts)
+    TextSet(try store.reading.query(Self.findBlockers, PostgresParameters(other)).texts)
   }
 
   func blockCount(of user: String) throws -> Int {
-    Int(try store.connection.query(Self.countBlocks, PostgresParameters(user)).int64(0, 0))
+    Int(try store.reading.query(Self.countBlocks, PostgresParameters(user)).int64(0, 0))
   }
 
   func setBlocked(_ isBlocked: Bool, _ other: String, by user: String) throws {
@@ -91,28 +91,28 @@ final class PostgresConsents: ConsentTable {
   func sharedZone(of user: String, _ other: String, besides zones: [String]) throws -> String? {
     var parameters = PostgresParameters(user, other)
     parameters.append(array: zones)
-    return try store.connection.query(Self.findShared, parameters).texts.first
+    return try store.reading.query(Self.findShared, parameters).texts.first
   }
 
   func zoneCount(of user: String, upTo limit: Int) throws -> Int {
     var parameters = PostgresParameters(user)
     parameters.append(Int64(limit))
-    return Int(try store.connection.query(Self.countZones, parameters).int64(0, 0))
+    return Int(try store.reading.query(Self.countZones, parameters).int64(0, 0))
   }
 
   func bytes(of user: String) throws -> Int64 {
-    try store.connection.query(Self.sumBytes, PostgresParameters(user)).int64(0, 0)
+    try store.reading.query(Self.sumBytes, PostgresParameters(user)).int64(0, 0)
   }
 
   func endedZoneCount(of user: String, besides zones: [String]) throws -> Int {
     var parameters = PostgresParameters(user)
     parameters.append(array: store.schema.tables.filter { $0.zone == .root }.map(\.name))
     parameters.append(array: zones)
-    return Int(try store.connection.query(Self.countEnded, parameters).int64(0, 0))
+    return Int(try store.reading.query(Self.countEnded, parameters).int64(0, 0))
   }
 
   func inviters(of user: String) throws -> [(id: String, inviter: String)] {
-    let rows = try store.connection.query(Self.findInviters, PostgresParameters(user))
+    let rows = try store.reading.query(Self.findInviters, PostgresParameters(user))
     return rows.indices.map { (rows.text($0, 0), rows.text($0, 1)) }
   }
 }

@@ -75,7 +75,7 @@ final class PostgresDevices: DeviceTable {
 
   func row(_ number: Int64) throws -> DeviceRow? {
     let numbers = PostgresParameters(array: [number])
-    let answers = try store.connection.pipeline { pipe in
+    let answers = try store.reading.pipeline { pipe in
       pipe.send(store.statements.lockDevices, numbers)
       pipe.send(PostgresStatements.findRefusals, numbers)
       pipe.send(PostgresStatements.countAcks, numbers)
@@ -84,25 +84,25 @@ final class PostgresDevices: DeviceTable {
   }
 
   func owner(of number: Int64) throws -> (id: String, user: String)? {
-    let found = try store.connection.query(Self.findOwner, PostgresParameters(number))
+    let found = try store.reading.query(Self.findOwner, PostgresParameters(number))
     return found.isEmpty ? nil : (found.text(0, 0), found.text(0, 1))
   }
 
   func hasAcks(_ number: Int64, beyond limit: Int) throws -> Bool {
-    try !store.connection.query(Self.findAckBeyond, PostgresParameters(number, Int64(limit))).isEmpty
+    try !store.reading.query(Self.findAckBeyond, PostgresParameters(number, Int64(limit))).isEmpty
   }
 
   func ackedZones(of number: Int64, notOf epoch: String, limit: Int) throws -> [String] {
     let parameters = PostgresParameters(number, epoch, Int64(limit))
-    return try store.connection.query(Self.findForeignAcks, parameters).texts
+    return try store.reading.query(Self.findForeignAcks, parameters).texts
   }
 
   func hasAck(of zone: String, by user: String, notOf epoch: String) throws -> Bool {
-    try !store.connection.query(Self.findUserAck, PostgresParameters(user, zone, epoch)).isEmpty
+    try !store.reading.query(Self.findUserAck, PostgresParameters(user, zone, epoch)).isEmpty
   }
 
   func hasAcked(_ seq: Int64, of zone: String, device: Int64) throws -> Bool {
-    try !store.connection.query(Self.findAck, PostgresParameters(device, zone, seq)).isEmpty
+    try !store.reading.query(Self.findAck, PostgresParameters(device, zone, seq)).isEmpty
   }
 
   func setClient(_ client: ClientVersion, of number: Int64) throws {

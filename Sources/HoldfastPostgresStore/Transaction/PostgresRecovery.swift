@@ -39,12 +39,12 @@ final class PostgresRecovery: RecoveryTable {
   init(_ store: PostgresStore) { self.store = store }
 
   func restored(_ zone: String) throws -> RestoredZone? {
-    let rows = try store.connection.query(Self.findRestored, PostgresParameters(zone))
+    let rows = try store.reading.query(Self.findRestored, PostgresParameters(zone))
     return rows.isEmpty ? nil : RestoredZone(seq: rows.int64(0, 0), purged: rows.int64(0, 1))
   }
 
   func entry(of key: RecoveryEntry.Key) throws -> RecoveryEntry? {
-    let rows = try store.connection.query(Self.find, PostgresParameters(key.zone, key.table, key.id))
+    let rows = try store.reading.query(Self.find, PostgresParameters(key.zone, key.table, key.id))
     if rows.isEmpty { return nil }
     return RecoveryEntry(
       key: key, base: rows.int64(0, 0), rev: rows.int64(0, 1), seq: rows.int64(0, 2),
@@ -64,7 +64,7 @@ final class PostgresRecovery: RecoveryTable {
   }
 
   func zoneClaims(of zone: String) throws -> [ZoneClaim] {
-    Self.zoneClaims(try store.connection.query(Self.findClaimants, PostgresParameters(zone)))
+    Self.zoneClaims(try store.reading.query(Self.findClaimants, PostgresParameters(zone)))
   }
 
   static func zoneClaims(_ rows: PostgresRows) -> [ZoneClaim] {
@@ -80,7 +80,7 @@ final class PostgresRecovery: RecoveryTable {
   }
 
   func unprovenClaims(of user: String) throws -> Int {
-    Int(try store.connection.query(Self.countUnproven, PostgresParameters(user)).int64(0, 0))
+    Int(try store.reading.query(Self.countUnproven, PostgresParameters(user)).int64(0, 0))
   }
 
   func put(_ zoneClaim: ZoneClaim) throws {

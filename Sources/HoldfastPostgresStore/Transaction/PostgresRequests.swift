@@ -9,12 +9,12 @@ final class PostgresRequests: RequestTable {
   init(_ store: PostgresStore) { self.store = store }
 
   func request(_ id: String, of device: Int64) throws -> RememberedRequest {
-    let answers = try store.connection.pipeline { pipe in _ = Self.ask(id, of: device, pipe) }
+    let answers = try store.reading.pipeline { pipe in _ = Self.ask(id, of: device, pipe) }
     return RememberedRequest(answers[...], id)
   }
 
   func creators(of ids: [String], in table: Int, for user: String) throws -> TextMap<String> {
-    let rows = try store.connection.query(
+    let rows = try store.reading.query(
       PostgresRecordStatements.findCreators, Self.parameters(store.schema.tables[table].name, ids, user))
     return Self.creators(rows)
   }

@@ -54,8 +54,8 @@ package final class PostgresStore: StoreWriter {
   /// The footprints of a transaction that has not begun in the database yet, and what it assumes to be there.
   private var assumed: (footprints: [Footprint], fetched: Fetched)?
   package private(set) var reliesOnMemory = false
-  /// Whether the transaction has asked for more than its footprints, or written more than its delta.
-  private var isBeyondDelta = false
+  /// Whether the transaction may have written more than its delta.
+  private var writesMore = false
 
   private static let savepoint: PostgresStatement = "SAVEPOINT change_set"
   private static let release: PostgresStatement = "RELEASE SAVEPOINT change_set"
@@ -97,7 +97,7 @@ package final class PostgresStore: StoreWriter {
     statements = PostgresStatements(schema, layout, lane)
   }
 
-  /// The connection. Opens one if there is none. One that is lost in a transaction stays, and fails, until the transaction is rolled back: on
+  /// The connection, for `fetch` and `write`. Opens one if there is none. One that is lost in a transaction stays, and fails, until the transaction is rolled back: on
   /// another one the rest of the transaction would be one of its own.
   var link: PostgresConnection {
     get throws(PostgresError) {
@@ -109,12 +109,19 @@ package final class PostgresStore: StoreWriter {
     }
   }
 
-  /// The connection, for all but `fetch` and `write`. The transaction begins in the database, if it has not yet.
-  package var connection: PostgresConnection {
+  /// The connection, for rows that are read on demand, and locks. The transaction begins in the database, if it has not yet.
+  var reading: PostgresConnection {
     get throws(PostgresError) {
-      isBeyondDelta = true
       if let assumed { try begin(assuming: assumed.fetched, for: assumed.footprints) }
       return try link
+    }
+  }
+
+  /// The same, for what is written besides the delta: the lane does not know what it changes.
+  package var connection: PostgresConnection {
+    get throws(PostgresError) {
+      writesMore = true
+      return try reading
     }
   }
 
@@ -135,7 +142,7 @@ package final class PostgresStore: StoreWriter {
 
   package func begin(_ footprints: [Footprint]) throws -> Fetched {
     accountTable.begin()
-    (assumed, reliesOnMemory, isBeyondDelta) = (nil, false, false)
+    (assumed, reliesOnMemory, writesMore) = (nil, false, false)
     // A connection that has died unnoticed would leave the outcome unknown: the first round trip is that of the commit.
     if let next = memory.next, memory.isFresh(memoryLife), let fetched = memory.fetched(for: footprints),
       opened?.seemsAlive == true
@@ -206,10 +213,10 @@ package final class PostgresStore: StoreWriter {
     }
     isInTransaction = false
     confirmed.confirm(transaction, in: history.epoch)
-    committed = reliesOnMemory && !isBeyondDelta ? transaction : nil
+    committed = reliesOnMemory && !writesMore ? transaction : nil
     if committed == nil { left?.removeAll() } else { left?.commit(delta, transaction, history) }
     reliesOnMemory = false
-    if isBeyondDelta { memory.removeAll() } else { memory.commit(delta) }
+    if writesMore { memory.removeAll() } else { memory.commit(delta) }
   }
 
   package func rollBack() {
@@ -241,13 +248,13 @@ package final class PostgresStore: StoreWriter {
 
   package func read(_ ids: [String], of table: Int) throws -> [RecordEntry] {
     let parameters = PostgresParameters(array: ids)
-    return entries(try connection.query(statements.records[table].find, parameters), of: table, ids)
+    return entries(try reading.query(statements.records[table].find, parameters), of: table, ids)
   }
 
   package func lock(deleted ids: [String], of table: Int) throws {
     // The table contains no other ids, and its type would reject them.
     let stored = ids.filter { layout.relations[table].takes($0) }
-    try connection.run(statements.records[table].lockDeleted, PostgresParameters(array: stored))
+    try reading.run(statements.records[table].lockDeleted, PostgresParameters(array: stored))
   }
 
   package func references(of table: Int, by column: Int, to values: [String], limit: Int) throws -> [(
@@ -257,7 +264,7 @@ package final class PostgresStore: StoreWriter {
     var parameters = PostgresParameters()
     parameters.append(array: values)
     parameters.append(Int64(limit))
-    let rows = try connection.query(statement, parameters)
+    let rows = try reading.query(statement, parameters)
     return rows.indices.map { (rows.text($0, 0), rows.text($0, 1)) }
   }
 
@@ -268,7 +275,7 @@ package final class PostgresStore: StoreWriter {
         parameters.append(value, schema.tables[table].columns[column].type)
       }
     }
-    return try connection.query(statements.records[table].findSame[group], parameters).texts
+    return try reading.query(statements.records[table].findSame[group], parameters).texts
   }
 
   package func positions(_ side: RecordList.Side, _ mark: String, in list: RecordList, limit: Int) throws
@@ -279,7 +286,7 @@ package final class PostgresStore: StoreWriter {
     let statements = PostgresListStatements(list: list, relation: layout.relations[list.table])
     guard let parameters = statements.parameters(PostgresParameters(list.zone, mark, Int64(limit)))
     else { return [] }
-    let rows = try connection.query(statements.near(side), parameters)
+    let rows = try reading.query(statements.near(side), parameters)
     return rows.indices.map { (rows.text($0, 0), rows.text($0, 1)) }
   }
 

@@ -37,12 +37,12 @@ final class PostgresZones: ZoneTable {
   init(_ store: PostgresStore) { self.store = store }
 
   func lock(_ name: String) throws -> LockedZone? {
-    let rows = try store.connection.query(Self.lock, PostgresParameters(name))
+    let rows = try store.reading.query(Self.lock, PostgresParameters(name))
     return rows.isEmpty ? nil : LockedZone(rows, 0)
   }
 
   func hasRecords(_ name: String) throws -> Bool {
-    try !store.connection.query(Self.findRecords, PostgresParameters(name)).isEmpty
+    try !store.reading.query(Self.findRecords, PostgresParameters(name)).isEmpty
   }
 
   func setErased(_ seq: Int64, of name: String) throws {
@@ -57,19 +57,19 @@ final class PostgresZones: ZoneTable {
   }
 
   func role(of user: String, in zone: String) throws -> Role? {
-    let rows = try store.connection.query(Self.findRole, PostgresParameters(zone, user))
+    let rows = try store.reading.query(Self.findRole, PostgresParameters(zone, user))
     return rows.isEmpty ? nil : Role(rawValue: rows.text(0, 0))
   }
 
   func roles(in zone: String) throws -> TextMap<Role> {
-    let rows = try store.connection.query(Self.findRoles, PostgresParameters(zone))
+    let rows = try store.reading.query(Self.findRoles, PostgresParameters(zone))
     var roles: TextMap<Role> = [:]
     for row in rows.indices { roles[rows.text(row, 0)] = Role(rawValue: rows.text(row, 1)) }
     return roles
   }
 
   func ownMember(_ user: String, of zone: String) throws -> (id: String, role: Role?)? {
-    let rows = try store.connection.query(Self.findOwnRole, PostgresParameters(zone, user))
+    let rows = try store.reading.query(Self.findOwnRole, PostgresParameters(zone, user))
     return rows.isEmpty ? nil : (rows.text(0, 0), Role(rawValue: rows.text(0, 1)))
   }
 
@@ -78,7 +78,7 @@ final class PostgresZones: ZoneTable {
   func groups(of zone: String) throws -> [Member] { try members(Self.findGroups, of: zone) }
 
   private func members(_ statement: PostgresStatement, of zone: String) throws -> [Member] {
-    let rows = try store.connection.query(statement, PostgresParameters(zone))
+    let rows = try store.reading.query(statement, PostgresParameters(zone))
     return rows.indices.compactMap { row in
       Member(
         id: rows.text(row, 0), user: rows.optionalText(row, 1), group: rows.optionalText(row, 2),
@@ -87,15 +87,15 @@ final class PostgresZones: ZoneTable {
   }
 
   func memberCount(of zone: String) throws -> Int {
-    Int(try store.connection.query(Self.countMembers, PostgresParameters(zone)).int64(0, 0))
+    Int(try store.reading.query(Self.countMembers, PostgresParameters(zone)).int64(0, 0))
   }
 
   func hasUnknownRoot(_ name: String) throws -> Bool {
-    let tables = try store.connection.query(Self.findRoots, PostgresParameters(name)).texts
+    let tables = try store.reading.query(Self.findRoots, PostgresParameters(name)).texts
     return tables.contains { store.schema.index(of: $0) == nil }
   }
 
   func owners(of zone: String) throws -> [String] {
-    try store.connection.query(Self.findOwners, PostgresParameters(zone)).texts
+    try store.reading.query(Self.findOwners, PostgresParameters(zone)).texts
   }
 }

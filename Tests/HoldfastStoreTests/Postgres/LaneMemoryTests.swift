@@ -79,6 +79,23 @@ import Testing
     #expect(try server.findings() == [])
   }
 
+  @Test("rows that are read on demand do not end it; what is written besides does") func onDemand() throws {
+    let alice = try server.signUp("alice")
+    let list = try alice.makeList()
+    try becomeQuiet(alice, list)
+    // A unique value is looked up, and what refers to a deleted record.
+    let tag = alice.newID()
+    try alice.sync([.create("tags", tag, ["list_id": .string(list), "name": "new"])])
+    #expect(try isFromMemory { _ = try alice.makeItem(list) })
+    try alice.sync([.delete("tags", tag)])
+    #expect(try isFromMemory { _ = try alice.makeItem(list) })
+    _ = try server.signIn("alice")
+    #expect(try !isFromMemory { _ = try alice.makeItem(list) })
+    try alice.pull()
+    #expect(!alice.has("tags", tag) && alice.all("items").count >= 3)
+    #expect(try server.findings() == [])
+  }
+
   @Test("after a silence of the connection a write asks first, so a lost one is found before the commit")
   func silence() throws {
     let server = try Self.serve(nil, statements, life: .zero)
@@ -267,7 +284,8 @@ import Testing
   private func isKnown(_ device: TestDevice, _ set: Sent) throws -> (isKnown: Bool, answer: SyncAnswer) {
     statements.texts.withLock { $0 = [] }
     let answer = try device.sync([set])
-    let asked = statements.texts.withLock { texts in texts.contains { $0.contains("FROM holdfast.devices d") } }
+    let asked = statements.texts.withLock { texts in texts.contains { $0.contains("FROM holdfast.devices d") }
+    }
     return (!asked, answer)
   }
 
