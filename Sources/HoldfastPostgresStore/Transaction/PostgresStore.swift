@@ -97,8 +97,8 @@ package final class PostgresStore: StoreWriter {
     statements = PostgresStatements(schema, layout, lane)
   }
 
-  /// The connection, for `fetch` and `write`. Opens one if there is none. One that is lost in a transaction stays, and fails, until the transaction is rolled back: on
-  /// another one the rest of the transaction would be one of its own.
+  /// The connection, for `fetch` and `write`. Opens one if there is none. One that is lost in a transaction stays, and fails, until the
+  /// transaction is rolled back: on another one the rest of the transaction would be one of its own.
   var link: PostgresConnection {
     get throws(PostgresError) {
       if let opened, opened.isUsable || isInTransaction { return opened }
