@@ -25,12 +25,6 @@ package struct LookUp: Sendable {
     (self.token, self.changes, self.written) = (token, changes, written)
   }
 
-  /// What the answer to a request asks for whose writes are committed.
-  package init(answering command: SyncCommand, _ outcome: SyncOutcome) {
-    self.init(
-      command.key.token, .written(acks: command.acks, created: outcome.created), written: outcome.written)
-  }
-
   /// Whether its request has just written, so that nothing read before holds.
   package var followsWrite: Bool { if case .written = changes { true } else { false } }
 

@@ -129,3 +129,11 @@ extension SyncCommand {
     return footprint
   }
 }
+
+extension LookUp {
+  /// What the answer to a request asks for whose writes are committed.
+  package init(answering command: SyncCommand, _ outcome: SyncOutcome) {
+    self.init(
+      command.key.token, .written(acks: command.acks, created: outcome.created), written: outcome.written)
+  }
+}
