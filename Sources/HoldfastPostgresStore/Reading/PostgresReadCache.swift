@@ -49,7 +49,8 @@ struct PostgresReadCache {
 
   /// The answer to a request of a device that was read from a snapshot; nil if that is not the current one, or it was asked something else.
   func answer(to request: QuietRequest, of device: Int64, in snapshot: String) -> [UInt8]? {
-    guard !snapshot.isEmpty, snapshot == self.snapshot, let kept = answers[device], kept.request == request else { return nil }
+    guard !snapshot.isEmpty, snapshot == self.snapshot, let kept = answers[device], kept.request == request
+    else { return nil }
     return kept.answer
   }
 

@@ -22,7 +22,8 @@ import Testing
 
   private func learn(snapshot: String, refusals: [StoredRefusal] = []) {
     let device = KnownDevice(
-      key: DeviceKey(number: 1, user: "ann", token: token), confirmed: 3, chain: .zero, seenAt: 0, sessionAt: 0,
+      key: DeviceKey(number: 1, user: "ann", token: token), confirmed: 3, chain: Fingerprint(value: 0),
+      seenAt: 0, sessionAt: 0,
       acknowledgedRefusals: 0, isSessionUsed: true, issuedAfter: nil, hasPurgedAcks: false, client: nil)
     committed.learn([token: .init(device: device, refusals: refusals)], snapshot: snapshot, history)
   }
