@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { hasKeyboard, keepsRules } from "./accessibility.js";
-import { Browser } from "./chromium.js";
+import { openBrowser } from "./chromium.js";
 import { Device } from "./devices.js";
 import { folder, password, run, Server } from "./server.js";
 
@@ -35,7 +35,7 @@ async function startConsole(t) {
   await phone.write((db) => db.insert("items", { list_id: other, title: "Too late", position: db.positions("items", 1, "last", { parent: other })[0] }));
   await phone.sync();
   run("backup", join(files, "one.backup"), "--data", data);
-  const browser = await Browser.start(t, folder(t));
+  const browser = await openBrowser(t);
   return { list, phone: phone.store.account.device, tab: await browser.open(`${server.address}/console/`) };
 }
 
@@ -115,7 +115,7 @@ test("what the console asks and answers keeps the rules too: a dialog, a compari
 test("Jot keeps the rules of axe-core before and after the sign-in, and is used by the keyboard", async (t) => {
   const web = fileURLToPath(new URL("../../../Examples/JotWeb", import.meta.url));
   const server = await Server.start(t, { more: ["--web", web] });
-  const browser = await Browser.start(t, folder(t));
+  const browser = await openBrowser(t);
   const tab = await browser.open(`${server.address}/`);
   await tab.until(() => document.querySelector("#welcome form"));
   await keepsRules(tab, "the welcome");

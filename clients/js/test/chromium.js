@@ -1,19 +1,45 @@
 // Chromium without a window, driven by the DevTools protocol over a pipe (--remote-debugging-pipe).
 
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after } from "node:test";
 import { atEnd } from "./server.js";
+
+const profile = join(tmpdir(), `holdfast-js-${randomUUID()}`);
+let shared;
+after(async () => {
+  await (await shared)?.kill();
+  rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+});
+
+/** A browser as a test finds it: nothing of another test is kept in it. All of a file are windows of one process. */
+export async function openBrowser(test) {
+  shared ??= Browser.launch(profile);
+  const browser = await shared;
+  const { browserContextId } = await browser.send("Target.createBrowserContext");
+  atEnd(test, () => browser.send("Target.disposeBrowserContext", { browserContextId }));
+  return { open: (url) => browser.open(url, { browserContextId }) };
+}
 
 /** A browser of a profile, which can be killed and started again. */
 export class Browser {
   /** @param profile a folder for all that the browser keeps. */
-  static async start(test, profile, ...options) {
+  static async start(test, profile) {
+    const browser = await Browser.launch(profile);
+    atEnd(test, () => browser.kill());
+    return browser;
+  }
+
+  static async launch(profile) {
     const browser = new Browser();
     browser.process = spawn("chromium", [
       "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync",
-      "--disable-component-update", "--disable-dev-shm-usage", "--remote-debugging-pipe", `--user-data-dir=${profile}`, ...options,
+      "--disable-component-update", "--disable-dev-shm-usage", "--remote-debugging-pipe", `--user-data-dir=${profile}`,
     ], { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"], detached: true });
     browser.ended = new Promise((resolve) => browser.process.once("exit", resolve));
-    atEnd(test, () => browser.kill());
     browser.waiting = new Map();
     browser.listeners = new Set();
     browser.next = 1;
@@ -48,8 +74,8 @@ export class Browser {
   }
 
   /** Opens a page, and returns when it is loaded. */
-  async open(url) {
-    const { targetId } = await this.send("Target.createTarget", { url: "about:blank" });
+  async open(url, context = {}) {
+    const { targetId } = await this.send("Target.createTarget", { url: "about:blank", ...context });
     const { sessionId } = await this.send("Target.attachToTarget", { targetId, flatten: true });
     const page = new Page(this, targetId, sessionId);
     await page.send("Page.enable");

@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Browser } from "./chromium.js";
+import { openBrowser } from "./chromium.js";
 import { Device } from "./devices.js";
 import { folder, Server } from "./server.js";
 
@@ -17,7 +17,7 @@ async function start(t) {
   writeFileSync(join(path, "token"), `${token}\n`);
   writeFileSync(join(path, "actors"), `ada ${actor}\n`);
   const server = await Server.start(t, { more: ["--console", join(path, "token"), "--console-actions", join(path, "actors"), "--node", "one"] });
-  const browser = await Browser.start(t, folder(t));
+  const browser = await openBrowser(t);
   return { path, server, tab: await browser.open(`${server.address}/console/`) };
 }
 
@@ -212,7 +212,7 @@ test("charts of other nodes show the last hour by minutes and the last month by 
   }
   execFileSync("sqlite3", [join(path, "holdfast.db"), `INSERT INTO holdfast_samples VALUES ${rows.join(", ")}`]);
   await server.start();
-  const browser = await Browser.start(t, folder(t));
+  const browser = await openBrowser(t);
   const tab = await browser.open(`${server.address}/console/#/charts`);
   await signIn(tab, token);
   await tab.until(title, "Charts");

@@ -6,7 +6,7 @@ import { createServer, request } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { test } from "node:test";
-import { Browser } from "./chromium.js";
+import { openBrowser } from "./chromium.js";
 import { Device } from "./devices.js";
 import { fill, makeList, start, sync, web } from "./jot-page.js";
 import { atEnd, folder, Server } from "./server.js";
@@ -152,7 +152,7 @@ test("the files of several servers behind one address are one version", async (t
   });
   await new Promise((resolve) => { proxy.listen(0, "127.0.0.1", resolve); });
   atEnd(t, () => { proxy.close(); proxy.closeAllConnections(); });
-  const browser = await Browser.start(t, folder(t));
+  const browser = await openBrowser(t);
   const address = `http://127.0.0.1:${proxy.address().port}/`;
   const tab = await browser.open(address);
   await tab.until(isKept);

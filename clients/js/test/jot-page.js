@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
-import { Browser } from "./chromium.js";
+import { openBrowser } from "./chromium.js";
 import { folder, password, Server } from "./server.js";
 
 export const web = fileURLToPath(new URL("../../../Examples/JotWeb", import.meta.url));
@@ -10,7 +10,7 @@ export const web = fileURLToPath(new URL("../../../Examples/JotWeb", import.meta
 /** @param files the folder of the page. @param more arguments of `holdfast serve`. */
 export async function start(t, files = web, more = []) {
   const server = await Server.start(t, { more: ["--web", files, ...more] });
-  const browser = await Browser.start(t, folder(t));
+  const browser = await openBrowser(t);
   const tab = await browser.open(`${server.address}/`);
   await signUp(tab, "ada");
   return { server, browser, tab };
