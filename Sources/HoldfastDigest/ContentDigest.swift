@@ -13,8 +13,8 @@
 ///     digest.add(bytes)
 ///     let hash = digest.finish()
 ///
-/// One thread at a time.
-package final class ContentDigest {
+/// @unchecked Sendable: its user sees to it that one thread at a time uses it.
+package final class ContentDigest: @unchecked Sendable {
   #if canImport(CryptoKit)
     private var hash = CryptoKit.SHA256()
 

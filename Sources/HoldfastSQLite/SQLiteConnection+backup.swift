@@ -16,7 +16,7 @@ extension SQLiteConnection {
   /// - Parameters:
   ///   - path: the file to write; a database there is replaced.
   ///   - pagesPerStep: pages copied between two calls of `progress`, at least 1; default 1024.
-  ///   - progress: called after each step. Its error ends the backup and is rethrown.
+  ///   - progress: called before each step. Its error ends the backup and is rethrown.
   /// - Throws: `.busy` if this connection has written in an open transaction, or the file stays locked; `.full`, `.ioError`, `.cantOpen`
   ///   and others of the new file, which is then unusable; errors of `progress`.
   package func backup(
@@ -45,15 +45,17 @@ extension SQLiteConnection {
       throw SQLiteError(code, of: target.database, statement: nil, while: .opening)
     }
     do {
+      let pages = try Int(value("PRAGMA page_count")?.integer ?? 0)
+      try progress(BackupProgress(remaining: pages, total: pages))
       while true {
         let result = sqlite3_backup_step(backup, Int32(clamping: max(pagesPerStep, 1)))
-        guard result == SQLITE_OK || result == SQLITE_DONE else {
+        if result == SQLITE_DONE { break }
+        guard result == SQLITE_OK else {
           throw SQLiteError(SQLiteError.Code(rawValue: result), "The backup failed.", statement: nil)
         }
         try progress(
           BackupProgress(
             remaining: Int(sqlite3_backup_remaining(backup)), total: Int(sqlite3_backup_pagecount(backup))))
-        if result == SQLITE_DONE { break }
       }
     } catch {
       sqlite3_backup_finish(backup)

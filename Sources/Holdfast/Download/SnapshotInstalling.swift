@@ -45,10 +45,19 @@ package struct SnapshotInstalling: Sendable {
   init?(of zone: String, for database: LocalDatabase, files: SnapshotDownloads, device: String) throws {
     (path, schema, token) = (database.connection.path, database.schema, database.token)
     (pages, self.files, self.zone, self.device) = (database.pages, files, zone, device)
-    let canInstall = try database.connection.attaching(file, as: "snapshot") {
-      try isFit(database.connection) && isWhole(database.connection)
+    let canInstall = try Self.blamingTheFile {
+      try database.connection.attaching(file, as: "snapshot") {
+        try isFit(database.connection) && isWhole(database.connection)
+      }
     }
     if !canInstall { return nil }
+  }
+
+  /// Takes damage for that of the snapshot. If it is the device's own, the pages of the zone meet it, too.
+  private static func blamingTheFile<Result>(_ body: () throws -> Result) throws -> Result {
+    do { return try body() } catch let error as SQLiteError where error.isDamage {
+      throw SnapshotFile.Unfit(reason: "it is damaged.")
+    }
   }
 
   /// Whether the snapshot can become the database: it has the same form, and so nothing that the app does not know, and the app has nothing of its own.
@@ -72,11 +81,10 @@ package struct SnapshotInstalling: Sendable {
       """, [.text(zone)]) != nil
   }
 
-  /// Whether the file is sound, and has all tables of the schema as the device has them, with records of this zone alone.
+  /// Whether the file has all tables of the schema as the device has them, with records of this zone alone.
   private mutating func isWhole(_ connection: SQLiteConnection) throws -> Bool {
     let source = try SnapshotSource(schema, of: zone, on: connection)
-    guard source.tables.count == schema.tables.count, source.tables.allSatisfy({ $0.names == $0.values }),
-      try connection.value("PRAGMA snapshot.quick_check")?.text == "ok"
+    guard source.tables.count == schema.tables.count, source.tables.allSatisfy({ $0.names == $0.values })
     else { return false }
     for table in source.tables {
       let row = try connection.row(
@@ -93,7 +101,7 @@ package struct SnapshotInstalling: Sendable {
   ///   - environment: that of the store.
   ///   - isOver: whether the store is to let go of the file; asked now and then.
   /// - Returns: how many records came; nil if nothing was done, and the records are to be copied.
-  /// - Throws: `Inapplicable.outdated`, `StoreError.suspended`, `SQLiteError`: nothing has changed but that the snapshot is gone.
+  /// - Throws: `Inapplicable.outdated`, `StoreError.suspended`, `SnapshotFile.Unfit`, `SQLiteError`: nothing has changed but that the snapshot is gone.
   func run(_ environment: StoreEnvironment, isOver: () -> Bool) throws -> Int? {
     guard let target = try lockedDatabase() else { return nil }
     // Lets go of the lock.
@@ -104,30 +112,41 @@ package struct SnapshotInstalling: Sendable {
     // From here on the file is no snapshot, also after a kill.
     files.removeNote(zone)
     do {
-      let merging = try target.attaching(file, as: "snapshot") {
-        try SnapshotMerging(SnapshotSource(schema, of: zone, on: target), on: target)
-      }
-      try after(.merged)
-      let merged = try SQLiteConnection(path: file, access: .readWrite)
-      defer { merged.close() }
-      try merged.execute(
-        "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = ON"
-      )
-      try environment.setClock(of: merged)
-      let database = LocalDatabase(on: merged, schema: schema, token: token, pages: pages)
-      try SnapshotApplying(database: database).apply(merging, of: zone, device: device)
-      try after(.applied)
-      try merged.backup(to: target, pagesPerStep: Self.stretch) { progress in
-        if progress.remaining == 0 { return }
-        try after(.copying)
-        if isOver() { throw StoreError(.suspended, "The store is suspended.") }
-      }
-      try after(.copied)
+      try Self.blamingTheFile { try replacePages(of: target, environment, isOver: isOver) }
       return count
     } catch {
       files.remove(zone)
       throw error
     }
+  }
+
+  private func replacePages(
+    of target: SQLiteConnection, _ environment: StoreEnvironment, isOver: () -> Bool
+  ) throws {
+    let merging = try target.attaching(file, as: "snapshot") {
+      try SnapshotMerging(SnapshotSource(schema, of: zone, on: target), on: target)
+    }
+    try after(.merged)
+    let merged = try SQLiteConnection(path: file, access: .readWrite)
+    defer { merged.close() }
+    try merged.execute(
+      "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = ON"
+    )
+    try environment.setClock(of: merged)
+    let database = LocalDatabase(on: merged, schema: schema, token: token, pages: pages)
+    try SnapshotApplying(database: database).apply(merging, of: zone, device: device)
+    try after(.applied)
+    let check = Ahead { [file] in
+      try SnapshotFile.requireSound(SQLiteConnection(path: file, access: .readOnly))
+    }
+    defer { _ = try? check.value() }
+    try merged.backup(to: target, pagesPerStep: Self.stretch) { progress in
+      if progress.remaining < progress.total { try after(.copying) }
+      if isOver() { throw StoreError(.suspended, "The store is suspended.") }
+      // The last step commits.
+      if progress.remaining <= Self.stretch { try check.value() }
+    }
+    try after(.copied)
   }
 
   /// The database on a connection that nobody can open another beside, out of WAL mode; nil if somebody has it open.

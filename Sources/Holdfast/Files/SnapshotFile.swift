@@ -32,6 +32,15 @@ struct SnapshotFile {
     if let name = others?.text { throw Unfit(reason: "its \(name) is no table.") }
   }
 
+  /// Requires that a database is not damaged: reads all of it.
+  ///
+  /// - Throws: `Unfit`.
+  static func requireSound(_ connection: SQLiteConnection) throws {
+    guard try connection.value("PRAGMA quick_check")?.text == "ok" else {
+      throw Unfit(reason: "it is damaged.")
+    }
+  }
+
   private func look(_ schema: SyncSchema) throws {
     let connection = try SQLiteConnection(path: path, access: .readOnly)
     guard try connection.value("PRAGMA application_id")?.integer == DeviceTables.applicationID else {
@@ -45,9 +54,7 @@ struct SnapshotFile {
     guard try connection.value("PRAGMA journal_mode")?.text != "wal" else {
       throw Unfit(reason: "it is a database that was in use. Make it with `holdfast snapshot`.")
     }
-    guard try connection.value("PRAGMA quick_check")?.text == "ok" else {
-      throw Unfit(reason: "it is damaged.")
-    }
+    try Self.requireSound(connection)
     guard let local = try connection.row("SELECT schema, device, token FROM holdfast_local"),
       let stored = local[0].text
     else { throw Unfit(reason: "it is damaged.") }

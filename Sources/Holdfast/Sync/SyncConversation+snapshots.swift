@@ -14,7 +14,7 @@ package struct SnapshotQuestion: Sendable {
 package struct SnapshotDownload: Sendable {
   /// The number of changes beyond which a zone that is new here comes as a snapshot.
   package static let threshold = 5000
-  /// How many bytes are asked for at once: they are in memory, and what is edited meanwhile waits for them.
+  /// How many bytes are asked for at once: two such stretches are in memory, and what is edited meanwhile waits for one.
   static let stretch: Int64 = 8 << 20
   /// How often a snapshot is begun that the server does not keep to its end.
   static let attempts = 3
@@ -23,6 +23,8 @@ package struct SnapshotDownload: Sendable {
   /// The zone that comes as a snapshot, and how many changes it has.
   var zone: String?
   var changes = 0
+  /// The snapshot that is being written.
+  var writing: SnapshotWriting?
   /// The zones whose snapshots are of no use: they come in pages as long as this engine is there.
   private var refused: TextSet = []
   private var begun: TextMap<Int> = [:]
@@ -33,6 +35,12 @@ package struct SnapshotDownload: Sendable {
 
   /// From now on the zone comes in pages.
   mutating func refuse(_ zone: String) { refused.insert(zone) }
+
+  /// Waits for what is being written: nothing comes behind it.
+  mutating func stopWriting() {
+    try? writing?.wait()
+    writing = nil
+  }
 
   /// Whether the zone's snapshot may be begun once more.
   mutating func mayBegin(_ zone: String) -> Bool {
@@ -49,15 +57,18 @@ extension SyncConversation {
       guard let zone = download.zone, let files = database.snapshots, let device = state.device,
         let token = try database.sessionToken()
       else { return run(.downloaded(isLast: true), database) }
-      var progress = files.progress(zone)
+      if download.writing?.zone != zone {
+        download.writing = files.progress(zone).map { SnapshotWriting(zone, $0, in: files) }
+      }
+      var progress = download.writing?.progress
       if let found = progress, found.size >= found.total {
         // It came whole, and the process ended before it was applied.
         if found.size == found.total {
           let question = SnapshotQuestion(zone: zone, device: device, token: token, progress: found)
-          if let event = try finish(question, found, files, database) { run(event, database) }
+          if let event = try finish(question, files, database) { run(event, database) }
           return
         }
-        files.remove(zone)
+        remove(zone, files)
         progress = nil
       }
       let first = progress?.size ?? 0
@@ -73,6 +84,7 @@ extension SyncConversation {
         .send(
           request, .snapshot(SnapshotQuestion(zone: zone, device: device, token: token, progress: progress))))
     } catch {
+      download.stopWriting()
       run(.failed(later(error)), database)
     }
   }
@@ -94,18 +106,24 @@ extension SyncConversation {
         return .failed(.expired)
       case 401: return .failed(.later(reason: answer.reason, retryAfter: answer.retryAfter))
       case 412 where question.progress != nil && download.mayBegin(question.zone):
-        files.remove(question.zone)
+        remove(question.zone, files)
         return .downloaded(isLast: false)
       default: return abandon(question.zone, files)
       }
     } catch {
+      download.stopWriting()
       return .failed(later(error))
     }
   }
 
+  private func remove(_ zone: String, _ files: SnapshotDownloads) {
+    download.stopWriting()
+    files.remove(zone)
+  }
+
   /// The zone comes in pages, as if there were no snapshots.
   private func abandon(_ zone: String, _ files: SnapshotDownloads) -> SyncMachine.Event {
-    files.remove(zone)
+    remove(zone, files)
     download.refuse(zone)
     return .downloaded(isLast: true)
   }
@@ -114,35 +132,42 @@ extension SyncConversation {
     _ answer: TransportAnswer, _ question: SnapshotQuestion, _ files: SnapshotDownloads,
     _ database: LocalDatabase
   ) throws -> SyncMachine.Event? {
-    guard var progress = SnapshotProgress(answer, after: question.progress),
-      question.progress != nil || files.hasRoom(for: progress.total)
-    else { return abandon(question.zone, files) }
+    let zone = question.zone
+    guard let begun = SnapshotProgress(answer, after: question.progress),
+      question.progress != nil || files.hasRoom(for: begun.total)
+    else { return abandon(zone, files) }
     if question.progress == nil {
-      try files.begin(question.zone, progress)
-    } else if files.progress(question.zone) != question.progress {
+      download.stopWriting()
+      try files.begin(zone, begun)
+      download.writing = SnapshotWriting(zone, begun, in: files)
+    } else {
+      try download.writing?.wait()
+    }
+    guard let writing = download.writing, writing.zone == zone, writing.progress == begun,
+      files.progress(zone) == begun
+    else {
       // Another process goes on with the same file.
+      download.stopWriting()
       return .downloaded(isLast: false)
     }
-    try files.append(answer.body, to: question.zone)
-    progress.size += Int64(answer.body.count)
-    if progress.size < progress.total {
-      let done = Double(download.changes) * Double(progress.size) / Double(progress.total)
-      effects.append(
-        .publish(
-          .downloading(done: summary.received + Int(done), total: summary.received + download.changes)))
-      return .downloaded(isLast: false)
-    }
-    return try finish(question, progress, files, database)
+    try writing.add(answer.body)
+    let progress = writing.progress
+    if progress.size == progress.total { return try finish(question, files, database) }
+    let done = Double(download.changes) * Double(progress.size) / Double(progress.total)
+    effects.append(
+      .publish(.downloading(done: summary.received + Int(done), total: summary.received + download.changes)))
+    return .downloaded(isLast: false)
   }
 
   /// Checks a snapshot that is whole, and installs or applies it.
   ///
   /// - Returns: nil when it is being installed.
   private func finish(
-    _ question: SnapshotQuestion, _ progress: SnapshotProgress, _ files: SnapshotDownloads,
-    _ database: LocalDatabase
+    _ question: SnapshotQuestion, _ files: SnapshotDownloads, _ database: LocalDatabase
   ) throws -> SyncMachine.Event? {
-    guard files.isIntact(question.zone, progress) else { return abandon(question.zone, files) }
+    let writing = download.writing
+    download.writing = nil
+    guard try writing?.isIntact() == true else { return abandon(question.zone, files) }
     return try concluding(question, files) {
       let installing = try SnapshotInstalling(
         of: question.zone, for: database, files: files, device: question.device)
