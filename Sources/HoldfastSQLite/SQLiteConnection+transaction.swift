@@ -30,21 +30,42 @@ extension SQLiteConnection {
     let log = currentLog
     if logIdentity.isEmpty { logIdentity = log }
     if hasMoved == 0, log == logIdentity { return }
-    throw SQLiteError(
+    throw Self.moved(isLog: hasMoved == 0)
+  }
+
+  /// The same for an attached database.
+  package func checkPlace(ofAttached name: String) throws(SQLiteError) {
+    var hasMoved: Int32 = 0
+    sqlite3_file_control(database, name, SQLITE_FCNTL_HAS_MOVED, &hasMoved)
+    let log = currentLog(of: name)
+    let known = attachedLogs[name, default: log]
+    attachedLogs[name] = known
+    if hasMoved != 0 || log != known { throw Self.moved(isLog: hasMoved == 0) }
+  }
+
+  private static func moved(isLog: Bool) -> SQLiteError {
+    SQLiteError(
       .readOnlyMoved,
-      hasMoved == 0
+      isLog
         ? "The write-ahead log of the database was moved, replaced or deleted since it was opened. Start again."
         : "The database file was moved, replaced or deleted since it was opened. Put it back, or start again.",
       statement: nil)
   }
 
   /// The database's file; empty for one in memory.
-  package var path: String { sqlite3_db_filename(database, "main").map { String(cString: $0) } ?? "" }
+  package var path: String { path(of: "main") }
+
+  private func path(of name: String) -> String {
+    sqlite3_db_filename(database, name).map { String(cString: $0) } ?? ""
+  }
 
   /// Whether the open write-ahead log was deleted and not replaced, so that only this connection has it.
   package var isLogGone: Bool { logIdentity.first != currentLog.first && currentLog.first == .some(nil) }
 
-  private var currentLog: [FileIdentity?] {
+  private var currentLog: [FileIdentity?] { currentLog(of: "main") }
+
+  private func currentLog(of name: String) -> [FileIdentity?] {
+    let path = path(of: name)
     return [path + "-wal", path + "-shm"].map { FileIdentity(path: $0) }
   }
 

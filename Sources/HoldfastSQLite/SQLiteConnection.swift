@@ -23,6 +23,8 @@ public final class SQLiteConnection {
   let observation = Observation()
   /// The files of the write-ahead log at the first call of `checkPlace`.
   var logIdentity: [FileIdentity?] = []
+  /// The same of attached databases, by their names.
+  var attachedLogs: TextMap<[FileIdentity?]> = [:]
   /// The index of the write-ahead log in shared memory, once it was asked for; mapped for as long as the connection is open.
   var logIndex: UnsafeRawPointer?
 

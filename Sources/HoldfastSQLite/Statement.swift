@@ -132,9 +132,10 @@ extension OpaquePointer {
     names.filter { !$0.hasPrefix("sqlite_") && isTable($0) }
   }
 
-  /// Whether the database that this points to has a table (not a view) of this name.
+  /// Whether the database that this points to has a table (not a view) of this name, also one that a temporary view hides.
   func isTable(_ name: String) -> Bool {
     sqlite3_table_column_metadata(self, nil, name, nil, nil, nil, nil, nil, nil) == SQLITE_OK
+      || sqlite3_table_column_metadata(self, "main", name, nil, nil, nil, nil, nil, nil) == SQLITE_OK
   }
 
   /// Whether the table has a rowid, and is therefore reported by the update hook.

@@ -38,6 +38,8 @@ package final class LocalDatabase {
   private var others = ForeignObjects.Found()
   /// Whether nothing can be written here, and so nothing has to be mended.
   private let isReader: Bool
+  /// The files that are read together with this one; nil in a store.
+  private var attached: AttachedFiles?
 
   /// Connects to the database at `path`; its content is as the file has it.
   ///
@@ -217,8 +219,32 @@ package final class LocalDatabase {
   func reading<T>(_ body: () throws -> T) throws -> T {
     try connection.execute("PRAGMA query_only = ON")
     defer { try? connection.execute("PRAGMA query_only = OFF") }
-    return try transaction(.deferred, body)
+    return try readTransaction(body)
   }
+
+  /// Runs `body`, which only reads, in a transaction: a consistent state of this file, and of each that is attached.
+  func readTransaction<T>(_ body: () throws -> T) throws -> T {
+    guard let attached else { return try transaction(.deferred, body) }
+    return try attached.leavingOutTheLost {
+      try transaction(.deferred) {
+        try attached.check()
+        return try body()
+      }
+    }
+  }
+
+  /// From now on the files of other databases are read together with this one, on a connection that only reads.
+  ///
+  /// - Parameter onLoss: is called, on the connection's thread, with each file that can't be read, now or later. It is left out.
+  package func attach(
+    _ files: [AttachedFiles.File], cacheSize: Int, onLoss: @escaping (AttachedFiles.Loss) -> Void
+  ) throws {
+    attached = try AttachedFiles(
+      files, to: connection, schema: schema, schemaText: schemaText, cacheSize: cacheSize, onLoss: onLoss)
+  }
+
+  /// The names by which SQL names the files that are read here.
+  var fileNames: [String] { ["main"] + (attached?.names ?? []) }
 
   /// Looks at what a transaction of the app has made in the file beside the schema's tables.
   ///

@@ -9,7 +9,9 @@ import HoldfastSQLite
 /// }
 /// ```
 public struct QuarantinedChangeSet: Sendable, Hashable {
-  /// Its number in the quarantine.
+  /// The name of the database whose file it is in; nil in a store that is in no folder.
+  public let database: String?
+  /// Its number in the quarantine of that file.
   public let number: Int64
   /// When it came there, RFC 3339.
   public let at: String
@@ -33,11 +35,29 @@ public struct QuarantinedChangeSet: Sendable, Hashable {
     return [document?["title"], document?["detail"], document?["remedy"]].compactMap { $0?.stringValue }
       .joined(separator: ". ")
   }
+}
 
-  static let query = "SELECT n, at, operation, problem, body, because FROM holdfast_quarantine ORDER BY n"
+extension QuarantinedChangeSet {
+  /// The change sets in quarantine, oldest first, as a transaction sees them; for a live value: `store.live { try QuarantinedChangeSet.all(in: $0).count }`.
+  public static func all(in database: Database) throws -> [QuarantinedChangeSet] {
+    try all(in: database.local)
+  }
 
-  /// The change sets of rows of `query`.
-  static func all(_ rows: [[SQLiteValue]]) -> [QuarantinedChangeSet] {
+  /// Of several files each has its own; those of one time come in the order of the files.
+  static func all(in local: LocalDatabase) throws -> [QuarantinedChangeSet] {
+    let files = local.fileNames
+    if files.count == 1 { return try all(of: "main", nil, on: local) }
+    let sets = try files.flatMap { try all(of: $0, $0 == "main" ? "home" : $0, on: local) }
+    return sets.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
+  }
+
+  private static func all(
+    of file: String, _ database: String?, on local: LocalDatabase
+  ) throws -> [QuarantinedChangeSet] {
+    let rows = try local.connection.rows(
+      """
+      SELECT n, at, operation, problem, body, because FROM \(SQLiteName.quoted(file)).holdfast_quarantine ORDER BY n
+      """)
     var dependents: [Int64: [Int64]] = [:]
     for row in rows {
       if let because = row[5].integer { dependents[because, default: []].append(row[0].integer ?? 0) }
@@ -45,17 +65,10 @@ public struct QuarantinedChangeSet: Sendable, Hashable {
     return rows.map { row in
       let (number, document) = (row[0].integer ?? 0, row[3].text ?? "")
       return QuarantinedChangeSet(
-        number: number, at: Timestamp.text(milliseconds: row[1].integer ?? 0),
+        database: database, number: number, at: Timestamp.text(milliseconds: row[1].integer ?? 0),
         operation: Int(clamping: row[2].integer ?? 0), problem: Problem(document: Array(document.utf8)),
         document: document, operations: QuarantinedOperation.all(row[4].blob ?? []), because: row[5].integer,
         dependents: dependents[number] ?? [])
     }
-  }
-}
-
-extension QuarantinedChangeSet {
-  /// The change sets in quarantine, oldest first, as a transaction sees them; for a live value: `store.live { try QuarantinedChangeSet.all(in: $0).count }`.
-  public static func all(in database: Database) throws -> [QuarantinedChangeSet] {
-    all(try database.rows(SQL(unsafe: query)).rows)
   }
 }

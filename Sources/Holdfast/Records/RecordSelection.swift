@@ -47,9 +47,12 @@ public struct RecordSelection<R: Record>: Sendable {
   /// The condition, after WHERE.
   func test() throws -> SQL { try condition?.sql() ?? "TRUE" }
 
-  /// The whole query. What it reads is the row number and the record.
-  func query() throws -> SQL {
-    var sql: SQL = "SELECT rowid, * FROM \(R.self) WHERE \(try test())"
+  /// The whole query.
+  ///
+  /// - Parameter withRowNumbers: whether it also reads, as the first column, the number of each row, which the rows of several files do not have.
+  func query(withRowNumbers: Bool = false) throws -> SQL {
+    var sql: SQL =
+      "SELECT \(unsafe: withRowNumbers ? "rowid, " : "")* FROM \(R.self) WHERE \(try test())"
     if !orders.isEmpty || bound != nil {
       sql = sql + " ORDER BY "
       for order in orders { sql = "\(sql)\(try order()), " }

@@ -61,12 +61,15 @@ struct LiveSource<Value: Sendable>: Sendable {
         {
           return .spared
         }
+        // Rows of several files may have one number.
+        let isOneFile = database.local.fileNames.count == 1
         let ((names, rows), tables) = try database.local.connection.collectingTables {
-          try database.rows(selection.query())
+          try database.rows(selection.query(withRowNumbers: isOneFile))
         }
         if let last, rows == last.rows { return .same }
         let canSpare =
-          selection.looksAtRowsAlone && tables == [R.table] && database.local.schema.table(R.table) != nil
+          isOneFile && selection.looksAtRowsAlone && tables == [R.table]
+          && database.local.schema.table(R.table) != nil
         last = SelectedRows(names, rows, canSpare: canSpare)
         return .new(try rows.map { try RowDecoder.decode(R.self, names: names, values: $0) })
       }
@@ -192,7 +195,7 @@ final class LiveReading<Value: Sendable>: @unchecked Sendable {
   }
 
   private func run(_ local: LocalDatabase, _ changes: SQLiteChanges?) throws -> Value? {
-    let (result, tables) = try local.transaction(.deferred) {
+    let (result, tables) = try local.readTransaction {
       try local.connection.collectingTables {
         try read(Database(local: local, environment: store.environment), changes)
       }
@@ -211,12 +214,14 @@ final class LiveReading<Value: Sendable>: @unchecked Sendable {
 
   /// The tables in which virtual tables, such as those of full-text search, keep their content: these change.
   private func shadows(of tables: TextSet, _ local: LocalDatabase) throws -> TextSet {
-    let rows = try local.connection.rows(
-      """
-      SELECT virtual.name, shadow.name FROM sqlite_schema AS virtual JOIN sqlite_schema AS shadow
-      ON shadow.type = 'table' AND substr(shadow.name, 1, length(virtual.name) + 1) = virtual.name || '_'
-      WHERE virtual.type = 'table' AND virtual.rootpage = 0
-      """)
+    let rows = try local.fileNames.map(SQLiteName.quoted).flatMap { file in
+      try local.connection.rows(
+        """
+        SELECT virtual.name, shadow.name FROM \(file).sqlite_schema AS virtual JOIN \(file).sqlite_schema AS shadow
+        ON shadow.type = 'table' AND substr(shadow.name, 1, length(virtual.name) + 1) = virtual.name || '_'
+        WHERE virtual.type = 'table' AND virtual.rootpage = 0
+        """)
+    }
     return TextSet(rows.compactMap { row in tables.contains(row[0].text ?? "") ? row[1].text : nil })
   }
 }

@@ -58,7 +58,7 @@ extension Store {
 
   /// The change sets in quarantine, oldest first, now and after every change.
   public func liveQuarantine() -> AsyncThrowingStream<[QuarantinedChangeSet], any Error> {
-    live(.rows(SQL(unsafe: QuarantinedChangeSet.query)) { _, rows in QuarantinedChangeSet.all(rows) })
+    live(.value { try QuarantinedChangeSet.all(in: $0) })
   }
 
   private func live<Value: Sendable>(_ source: LiveSource<Value>) -> AsyncThrowingStream<Value, any Error> {

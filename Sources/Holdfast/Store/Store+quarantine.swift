@@ -3,9 +3,7 @@ import HoldfastSQLite
 extension Store {
   /// The change sets that the server refused for good, oldest first. Everything else that was written here goes on without them.
   public func quarantined() async throws -> [QuarantinedChangeSet] {
-    try await readers[0].perform {
-      QuarantinedChangeSet.all(try $0.connection.rows(QuarantinedChangeSet.query))
-    }
+    try await readers[0].perform { try QuarantinedChangeSet.all(in: $0) }
   }
 
   /// Writes a change set of the quarantine again on what is here now, and those behind it that are there because of it, in one transaction, and takes
