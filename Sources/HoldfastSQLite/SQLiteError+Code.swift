@@ -29,6 +29,8 @@ extension SQLiteError {
     public static let busySnapshot = Code(SQLITE_BUSY, 2)
     /// A statement of the same connection holds the lock.
     public static let locked = Code(SQLITE_LOCKED)
+    /// Others were faster with the locks of the write-ahead log, time and again. It passes.
+    public static let lockRace = Code(SQLITE_PROTOCOL)
     /// Out of memory.
     public static let outOfMemory = Code(SQLITE_NOMEM)
     /// The database or file is read-only.

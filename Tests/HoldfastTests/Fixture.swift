@@ -130,7 +130,7 @@ final class Fixture: Sendable {
   }
 }
 
-struct List: Record {
+struct List: Record, Equatable {
   static let table = "lists"
   var id: String
   var title: String

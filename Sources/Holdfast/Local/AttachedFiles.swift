@@ -22,6 +22,7 @@ package final class AttachedFiles {
   private let connection: SQLiteConnection
   private let schema: SyncSchema
   private let schemaText: String
+  private let problem: (String) -> StoreError?
   private let onLoss: (Loss) -> Void
   /// The names of the files that are read, in the order of the views.
   private(set) var names: [String] = []
@@ -30,19 +31,23 @@ package final class AttachedFiles {
 
   /// Attaches files to a connection. One that can't be read is left out.
   ///
-  /// - Parameter onLoss: is called, on the connection's thread, with each file that can't be read, now or later.
+  /// - Parameters:
+  ///   - cacheSize: how many bytes of each file the connection may keep in memory.
+  ///   - problem: why a file is not to be read, as another connection has found.
+  ///   - onLoss: is called, on the connection's thread, with each file that can't be read, now or later.
   init(
     _ files: [File], to connection: SQLiteConnection, schema: SyncSchema, schemaText: String, cacheSize: Int,
-    onLoss: @escaping (Loss) -> Void
+    problem: @escaping (String) -> StoreError?, onLoss: @escaping (Loss) -> Void
   ) throws {
     (self.connection, self.schema, self.schemaText) = (connection, schema, schemaText)
-    self.onLoss = onLoss
+    (self.problem, self.onLoss) = (problem, onLoss)
+    let pragma = "cache_size = -\(max(64, cacheSize >> 10))"
+    if !files.isEmpty { try connection.execute("PRAGMA main.\(pragma)") }
     for file in files {
       do {
         try connection.run("ATTACH ? AS ?", [.text(file.path), .text(file.name)])
         names.append(file.name)
-        try connection.execute(
-          "PRAGMA \(SQLiteName.quoted(file.name)).cache_size = -\(max(64, cacheSize >> 10))")
+        try connection.execute("PRAGMA \(SQLiteName.quoted(file.name)).\(pragma)")
         try connection.transaction(.deferred) { try check(file.name) }
       } catch { try leaveOut(Self.loss(of: file.name, error)) }
     }
@@ -56,11 +61,13 @@ package final class AttachedFiles {
 
   private func check(_ name: String) throws {
     do {
+      if let reason = problem(name) { throw Loss(name: name, reason: reason) }
       let file = SQLiteName.quoted(name)
       let form = try connection.value("PRAGMA \(file).schema_version")?.integer
       try connection.checkPlace(ofAttached: name)
       if let form, form == knownForms[name] { return }
       let version = try connection.value("PRAGMA \(file).user_version")?.integer
+      try DeviceTables.checkRemains(version)
       let stored = try connection.value("SELECT schema FROM \(file).holdfast_local")?.text ?? ""
       guard version == DeviceTables.formatVersion, stored.utf8.elementsEqual(schemaText.utf8) else {
         throw StoreError(
@@ -73,35 +80,56 @@ package final class AttachedFiles {
   /// Runs `body`, which reads in a transaction of its own. When a file turns out to be lost, `body` runs again and reads the others.
   func leavingOutTheLost<T>(_ body: () throws -> T) throws -> T {
     while true {
-      let count = names.count
       do { return try body() } catch let loss as Loss { try leaveOut(loss) } catch let error as SQLiteError
-        where error.isDamage
-      {
-        for name in names { if let loss = try damage(of: name) { try leaveOut(loss) } }
-        if names.count == count { throw error }
-      }
+        where error.isDamage && !names.isEmpty
+      { return try leavingOutTheDamaged(error, body) }
     }
   }
 
-  /// The damage of a file; nil when all of it can be read.
-  private func damage(of name: String) throws -> Loss? {
+  /// Runs `body` on this file alone, and then with one more of the others each time: one with which it fails is lost. SQLite's own check would read all of
+  /// each file, and says nothing of an index that does not fit its table.
+  private func leavingOutTheDamaged<T>(_ error: SQLiteError, _ body: () throws -> T) throws -> T {
+    let all = names
+    var losses: [Loss] = []
     do {
-      let found = try connection.value("PRAGMA \(SQLiteName.quoted(name)).quick_check(1)")
-      if found == .text("ok") { return nil }
-      return try Self.loss(of: name, SQLiteError(.corrupt, found?.text ?? "", statement: nil))
-    } catch { return try Self.loss(of: name, error) }
+      try show([])
+      var result = try body()
+      var whole: [String] = []
+      for name in all {
+        try show(whole + [name])
+        do {
+          result = try body()
+          whole.append(name)
+        } catch let loss as Loss { losses.append(loss) } catch let error as SQLiteError where error.isDamage {
+          losses.append(Loss(name: name, reason: .damaged(error)))
+        }
+      }
+      try show(all)
+      for loss in losses { try leaveOut(loss) }
+      return result
+    } catch let other {
+      // Home's own, or what is under way is broken off.
+      try show(all)
+      if (other as? SQLiteError)?.isDamage == true { throw error }
+      throw other
+    }
   }
 
   /// Reads without a file from now on.
   private func leaveOut(_ loss: Loss) throws {
-    let isReading = try connection.value("PRAGMA query_only") == .integer(1)
-    try connection.execute("PRAGMA query_only = OFF")
-    names.removeAll { $0 == loss.name }
-    try makeViews()
+    try show(names.filter { $0 != loss.name })
     // It may not be there at all.
     try? connection.run("DETACH ?", [.text(loss.name)])
-    if isReading { try connection.execute("PRAGMA query_only = ON") }
     onLoss(loss)
+  }
+
+  /// Reads these files from now on.
+  private func show(_ names: [String]) throws {
+    let isReading = try connection.value("PRAGMA query_only") == .integer(1)
+    if isReading { try connection.execute("PRAGMA query_only = OFF") }
+    self.names = names
+    try makeViews()
+    if isReading { try connection.execute("PRAGMA query_only = ON") }
   }
 
   /// Columns are named, as files that came from other schemas have them in other orders.
@@ -112,8 +140,9 @@ package final class AttachedFiles {
       if names.isEmpty { continue }
       let columns = (["id", "zone", "rev"] + table.columns.map(\.name)).map(SQLiteName.quoted)
         .joined(separator: ", ")
-      let parts = (["main"] + names).map { "SELECT \(columns) FROM \(SQLiteName.quoted($0)).\(name)" }
-      try connection.execute("CREATE TEMP VIEW \(name) AS \(parts.joined(separator: " UNION ALL "))")
+      let rows = (["main"] + names).map { "SELECT \(columns) FROM \(SQLiteName.quoted($0)).\(name)" }
+        .joined(separator: " UNION ALL ")
+      try connection.execute("CREATE TEMP VIEW \(name) AS \(rows)")
     }
   }
 
@@ -123,7 +152,7 @@ package final class AttachedFiles {
     case let loss as Loss: return loss
     case let error as StoreError: return Loss(name: name, reason: error)
     case let error as SQLiteError:
-      if [.busy, .interrupt, .outOfMemory].contains(error.code.primary) { throw error }
+      if [.busy, .interrupt, .outOfMemory, .lockRace].contains(error.code.primary) { throw error }
       if error.isDamage { return Loss(name: name, reason: .damaged(error)) }
       return Loss(
         name: name,

@@ -38,6 +38,8 @@ package final class LocalDatabase {
   private var others = ForeignObjects.Found()
   /// Whether nothing can be written here, and so nothing has to be mended.
   private let isReader: Bool
+  /// The name of the database in its folder; nil in none.
+  package var databaseInFolder: String?
   /// The files that are read together with this one; nil in a store.
   private var attached: AttachedFiles?
 
@@ -235,12 +237,17 @@ package final class LocalDatabase {
 
   /// From now on the files of other databases are read together with this one, on a connection that only reads.
   ///
-  /// - Parameter onLoss: is called, on the connection's thread, with each file that can't be read, now or later. It is left out.
+  /// - Parameters:
+  ///   - problem: why a file is not to be read, as another connection has found.
+  ///   - onLoss: is called, on the connection's thread, with each file that can't be read, now or later. It is left out.
   package func attach(
-    _ files: [AttachedFiles.File], cacheSize: Int, onLoss: @escaping (AttachedFiles.Loss) -> Void
+    _ files: [AttachedFiles.File], cacheSize: Int,
+    problem: @escaping (_ name: String) -> StoreError? = { _ in nil },
+    onLoss: @escaping (AttachedFiles.Loss) -> Void
   ) throws {
     attached = try AttachedFiles(
-      files, to: connection, schema: schema, schemaText: schemaText, cacheSize: cacheSize, onLoss: onLoss)
+      files, to: connection, schema: schema, schemaText: schemaText, cacheSize: cacheSize, problem: problem,
+      onLoss: onLoss)
   }
 
   /// The names by which SQL names the files that are read here.
@@ -263,6 +270,7 @@ package final class LocalDatabase {
   private func checkForm(_ form: Int64?, _ kind: SQLiteConnection.TransactionKind) throws {
     if let form, form == knownForm { return }
     let version = try connection.value("PRAGMA user_version")?.integer
+    try DeviceTables.checkRemains(version)
     let stored = try connection.value("SELECT schema FROM holdfast_local")?.text ?? ""
     guard version == DeviceTables.formatVersion, stored.utf8.elementsEqual(schemaText.utf8) else {
       throw StoreError(

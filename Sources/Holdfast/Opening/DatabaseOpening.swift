@@ -115,6 +115,7 @@ package struct DatabaseOpening {
         .notAHoldfastDatabase,
         "The file holds another program's database. Give another path, or move it away.")
     }
+    try DeviceTables.checkRemains(version)
     guard version <= DeviceTables.formatVersion else {
       throw StoreError(
         .databaseIsNewer, "The file was made by a newer Holdfast (form \(version)). Update the app.")

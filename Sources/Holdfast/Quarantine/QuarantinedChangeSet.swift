@@ -46,8 +46,8 @@ extension QuarantinedChangeSet {
   /// Of several files each has its own; those of one time come in the order of the files.
   static func all(in local: LocalDatabase) throws -> [QuarantinedChangeSet] {
     let files = local.fileNames
-    if files.count == 1 { return try all(of: "main", nil, on: local) }
-    let sets = try files.flatMap { try all(of: $0, $0 == "main" ? "home" : $0, on: local) }
+    let sets = try files.flatMap { try all(of: $0, $0 == "main" ? local.databaseInFolder : $0, on: local) }
+    if files.count == 1 { return sets }
     return sets.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
   }
 

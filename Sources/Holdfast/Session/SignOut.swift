@@ -14,7 +14,13 @@ package struct SignOut {
   package init(database: LocalDatabase) { self.database = database }
 
   /// Removes the token, and with `removingData` all records and what belongs to the user.
-  package func run(removingData: Bool, discardingUnsent: Bool) throws {
+  ///
+  /// - Parameters:
+  ///   - edits: up to which unsent ones may be discarded, as `edits()` was; nil for all.
+  ///   - isLeaving: whether the file is removed next. It has no tables for records then, so that nobody who has it open can write into it.
+  package func run(
+    removingData: Bool, discardingUnsent: Bool, upTo edits: String? = nil, isLeaving: Bool = false
+  ) throws {
     // What is deleted is overwritten, too.
     try connection.execute("PRAGMA secure_delete = ON")
     let device = try database.transaction(.immediate) {
@@ -22,20 +28,8 @@ package struct SignOut {
       let device = try database.state().device
       try connection.run("UPDATE holdfast_local SET token = NULL")
       guard removingData else { return device }
-      let unsent = try outbox.waitingOperations()
-      let refused = try database.count("SELECT count(*) FROM holdfast_quarantine")
-      // What a restored server has lost may be nowhere else.
-      let unrecovered = try database.count(
-        """
-        SELECT (SELECT count(*) FROM holdfast_recovered) + (SELECT count(*) FROM holdfast_awaiting_recovery)
-        + (SELECT count(*) FROM holdfast_zones WHERE resync = 'recovered')
-        """)
-      if unsent + refused + unrecovered > 0, !discardingUnsent {
-        throw StoreError(
-          .unsentEdits,
-          "\(unsent) edits were not sent yet, \(refused) change sets are in quarantine, and \(unrecovered) records or zones wait to be recovered to a restored server. Sync first, or say to discard them."
-        )
-      }
+      let mayDiscard = try discardingUnsent && (edits == nil || edits == lastEdits())
+      if !mayDiscard { try checkWaiting() }
       try database.whileApplying {
         for table in schema.tables { try connection.run("DELETE FROM \"\(table.name)\"") }
       }
@@ -49,10 +43,62 @@ package struct SignOut {
         last_server_clock = 0, proof = ''; DELETE FROM holdfast_recovery_claims;
         """)
       try zones.removeStrayFiles()
+      if isLeaving { try makeUnusable() }
       return device
     }
     // Only now: the storage knows no rollback.
     database.token.remove(device: device)
     database.emptyLog()
+  }
+
+  private func makeUnusable() throws {
+    try database.passOverForeignReferences()
+    for table in schema.tables { try connection.execute("DROP TABLE \(SQLiteName.quoted(table.name))") }
+    try connection.execute("PRAGMA user_version = \(DeviceTables.removedVersion)")
+  }
+
+  /// Checks that nothing waits that is on this device alone, also what another program wrote.
+  ///
+  /// - Throws: `StoreError.unsentEdits`.
+  func checkUnsent() throws {
+    try database.transaction(.immediate) {
+      try sealing.sealForeign()
+      try checkWaiting()
+    }
+  }
+
+  /// What tells, compared with a later one, whether something came that is on this device alone.
+  func edits() throws -> String {
+    try database.transaction(.immediate) {
+      try sealing.sealForeign()
+      return try lastEdits()
+    }
+  }
+
+  /// The chain goes on with each change set that is made, and stays when they are confirmed.
+  private func lastEdits() throws -> String {
+    let refused = try database.count("SELECT coalesce(max(n), 0) FROM holdfast_quarantine")
+    return "\(try database.state().chain.text) \(refused) \(try unrecovered())"
+  }
+
+  /// How much waits to be recovered: what a restored server has lost may be nowhere else.
+  private func unrecovered() throws -> Int {
+    try database.count(
+      """
+      SELECT (SELECT count(*) FROM holdfast_recovered) + (SELECT count(*) FROM holdfast_awaiting_recovery)
+      + (SELECT count(*) FROM holdfast_zones WHERE resync = 'recovered')
+      """)
+  }
+
+  private func checkWaiting() throws {
+    let unsent = try outbox.waitingOperations()
+    let refused = try database.count("SELECT count(*) FROM holdfast_quarantine")
+    let unrecovered = try unrecovered()
+    if unsent + refused + unrecovered > 0 {
+      throw StoreError(
+        .unsentEdits,
+        "\(unsent) edits were not sent yet, \(refused) change sets are in quarantine, and \(unrecovered) records or zones wait to be recovered to a restored server. Sync first, or say to discard them."
+      )
+    }
   }
 }

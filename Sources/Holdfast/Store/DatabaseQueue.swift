@@ -217,6 +217,21 @@ final class DatabaseQueue: @unchecked Sendable {
     }
   }
 
+  /// Opens the database again in the place of the one that is open: it is made otherwise by now. One that is suspended stays so.
+  func reopen() async throws {
+    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+      submit { [self] in
+        let result = Result {
+          guard case .open = state else { return }
+          let database = try makeDatabase()
+          state = .open(database)
+          interrupter.withLock { $0 = database.connection.interrupter }
+        }
+        return { continuation.resume(with: result) }
+      }
+    }
+  }
+
   /// Closes the connection when all before is done.
   ///
   /// - Parameter done: is called then, on the queue.
@@ -226,5 +241,29 @@ final class DatabaseQueue: @unchecked Sendable {
       interrupter.withLock { $0 = nil }
       return done
     }
+  }
+}
+
+extension [DatabaseQueue] {
+  private static var interruptionPause: Duration { .milliseconds(5) }
+
+  /// Suspends all, in their order.
+  ///
+  /// - Parameters:
+  ///   - grace: how long what is under way may go on; then it fails with `StoreError.suspended`.
+  ///   - sleep: waits.
+  func suspend(within grace: Duration, sleep: @escaping @Sendable (Duration) async throws -> Void) async {
+    let interruption = Task {
+      var pause = grace
+      // A transaction that is between two statements notices none of them.
+      while (try? await sleep(pause)) != nil, !Task.isCancelled {
+        for queue in self { queue.interrupt() }
+        pause = Self.interruptionPause
+      }
+    }
+    for queue in self { await queue.suspend() }
+    interruption.cancel()
+    // Else it might stop what runs after the next opening.
+    await interruption.value
   }
 }

@@ -24,15 +24,17 @@ final class ForeignWrites: Sendable {
   /// When the file is looked at again after a write, in milliseconds after each other.
   private static let delays = [2, 20, 200, 2000, 20_000]
 
-  private let log: String?
+  let file: String?
   private let sleep: @Sendable (Duration) async throws -> Void
   private let state: Locked<State>
 
   /// - Parameters:
-  ///   - path: the database; nil for one in memory, which nobody else has.
+  ///   - file: what changes with each write: the write-ahead log, but no database, as a descriptor that is closed ends its locks; nil for a database in memory, which nobody else has.
   ///   - version: SQLite's counter of commits of others, as it is when the database is opened.
-  init(path: String?, version: Int64?, sleep: @escaping @Sendable (Duration) async throws -> Void) {
-    log = path.map { $0 + "-wal" }
+  init(
+    watching file: String?, version: Int64?, sleep: @escaping @Sendable (Duration) async throws -> Void
+  ) {
+    self.file = file
     self.sleep = sleep
     state = Locked(State(version: version))
   }
@@ -43,13 +45,13 @@ final class ForeignWrites: Sendable {
   ///
   /// - Parameter look: is called when something was written, by whomever, and a few times after that.
   func start(_ look: @escaping @Sendable () -> Void) {
-    guard let log else { return }
+    guard let file else { return }
     let isFirst = state.withLock { state in
       defer { state.isStarted = true }
       return !state.isStarted
     }
     guard isFirst else { return }
-    if let watch = FileWatch(log, { [weak self] in self?.hear(look) }) {
+    if let watch = FileWatch(file, { [weak self] in self?.hear(look) }) {
       state.withLock { $0.watch = watch }
     } else {
       let poll = Task { [sleep] in while (try? await sleep(Self.interval)) != nil { look() } }

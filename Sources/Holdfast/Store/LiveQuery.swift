@@ -83,7 +83,7 @@ public final class LiveQuery<Value: Sendable>: LiveObject {
     return failure
   }
 
-  init(_ source: LiveSource<Value>, of store: Store, fallback: Value) {
+  init(_ source: LiveSource<Value>, of store: any ReadableStore, fallback: Value) {
     let (values, continuation) = AsyncStream.makeStream(
       of: Result<Value, any Error>.self, bufferingPolicy: .bufferingNewest(1))
     let reading = LiveReading(source, of: store) { continuation.yield($0) }

@@ -56,13 +56,13 @@ struct LiveSource<Value: Sendable>: Sendable {
     LiveSource {
       var last: SelectedRows?
       return { database, changes in
-        if let last, case .numbers(let changed)? = changes?.rows(of: R.table), last.canSpare,
+        // Rows of several files may have one number.
+        let isOneFile = database.local.fileNames.count == 1
+        if isOneFile, let last, case .numbers(let changed)? = changes?.rows(of: R.table), last.canSpare,
           last.numbers.isDisjoint(with: changed), try !last.areConcerned(by: changed, selection, database)
         {
           return .spared
         }
-        // Rows of several files may have one number.
-        let isOneFile = database.local.fileNames.count == 1
         let ((names, rows), tables) = try database.local.connection.collectingTables {
           try database.rows(selection.query(withRowNumbers: isOneFile))
         }
@@ -115,9 +115,11 @@ final class LiveReading<Value: Sendable>: @unchecked Sendable {
     var isStopped = false
   }
 
-  private let store: Store
-  private let reader: DatabaseQueue
-  private let read: LiveSource<Value>.Read
+  /// Held, as it closes its files when nobody does.
+  private let store: any ReadableStore
+  private let support: LiveSupport
+  private let source: LiveSource<Value>
+  private var read: LiveSource<Value>.Read
   private var tables: TextSet = []
   private var hasRun = false
   private let state = Locked(State())
@@ -125,12 +127,11 @@ final class LiveReading<Value: Sendable>: @unchecked Sendable {
 
   /// - Parameter deliver: gets each value that is new, on the reader's queue, and at last what was thrown.
   init(
-    _ source: LiveSource<Value>, of store: Store,
+    _ source: LiveSource<Value>, of store: any ReadableStore,
     deliver: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) {
-    self.store = store
-    reader = store.nextReader()
-    read = source.makeRead()
+    (self.store, support) = (store, store.liveSupport)
+    (self.source, read) = (source, source.makeRead())
     self.deliver = deliver
   }
 
@@ -144,7 +145,7 @@ final class LiveReading<Value: Sendable>: @unchecked Sendable {
   func startNow() -> Result<Value, any Error> {
     listen()
     return Result {
-      let first = try reader.performNow { try self.run($0, nil) }
+      let first = try support.reader.performNow { try self.run($0, nil) }
       guard let first else { throw StoreError(.closed, "The live query has been read already.") }
       return first
     }
@@ -156,13 +157,13 @@ final class LiveReading<Value: Sendable>: @unchecked Sendable {
       state.isStopped = true
       return state.listener.take()
     }
-    if let listener { store.changes.stop(listener) }
+    if let listener { support.changes.stop(listener) }
   }
 
   /// From before the first reading on, so that no change is missed between.
   private func listen() {
-    store.watchForeignWrites()
-    let listener = store.changes.listen(tables: nil) { [weak self] in self?.schedule($0) }
+    support.watchForeignWrites()
+    let listener = support.changes.listen(tables: nil) { [weak self] in self?.schedule($0) }
     state.withLock { $0.listener = listener }
   }
 
@@ -177,7 +178,7 @@ final class LiveReading<Value: Sendable>: @unchecked Sendable {
       return true
     }
     guard isFirst else { return }
-    reader.enqueue { [self] access in
+    support.reader.enqueue { [self] access in
       let (changes, isStopped) = state.withLock { state in
         state.isScheduled = false
         return (state.changes, state.isStopped)
@@ -195,16 +196,21 @@ final class LiveReading<Value: Sendable>: @unchecked Sendable {
   }
 
   private func run(_ local: LocalDatabase, _ changes: SQLiteChanges?) throws -> Value? {
+    var hasRead = false
     let (result, tables) = try local.readTransaction {
-      try local.connection.collectingTables {
-        try read(Database(local: local, environment: store.environment), changes)
+      // It runs again without a file, and what it gave before was not delivered.
+      if hasRead { read = source.makeRead() }
+      return try local.connection.collectingTables {
+        let result = try read(Database(local: local, environment: support.environment), changes)
+        hasRead = true
+        return result
       }
     }
     if case .spared = result { return nil }
     if tables != self.tables {
       self.tables = tables
       let watched = tables.union(try shadows(of: tables, local))
-      if let listener = state.withLock({ $0.listener }) { store.changes.narrow(listener, to: watched) }
+      if let listener = state.withLock({ $0.listener }) { support.changes.narrow(listener, to: watched) }
       // Commits on a table that was not watched until now may have come since the reading began; at the first time all are watched.
       if hasRun { schedule(nil) }
     }

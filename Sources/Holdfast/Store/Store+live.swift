@@ -4,7 +4,7 @@ public import HoldfastSQLite
 // Live queries: now, and after each change. A change is a commit of this process or of another one on the same file. A query runs again only after a
 // change of a table that it reads, and what it gives is compared with what it gave before. Changes that come faster than they are read are coalesced.
 // A query ends when the task that reads it is cancelled; it throws what the query throws.
-extension Store {
+extension ReadableStore {
   /// The result of a query, now and after every change.
   ///
   /// ```swift
@@ -112,9 +112,10 @@ extension Store {
   ) -> LiveQuery<Value> {
     LiveQuery(.value(read), of: self, fallback: fallback)
   }
+}
 
-  // MARK: Writes of others
-
+// Writes of others.
+extension Store {
   /// Begins to look for commits of other connections to the file, once.
   func watchForeignWrites() {
     foreignWrites.start { [weak self] in self?.lookForForeignWrites() }

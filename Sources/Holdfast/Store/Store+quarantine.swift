@@ -34,6 +34,22 @@ extension Store {
     }
   }
 
+  /// Checks that a change set is the one that was listed: a file that left and came again counts from 1.
+  ///
+  /// - Throws: `StoreError.recordMissing`.
+  func check(_ set: QuarantinedChangeSet) async throws {
+    let sets = try await writer.perform { local in
+      try local.transaction(.deferred) { try QuarantinedChangeSet.all(in: local) }
+    }
+    guard
+      sets.contains(where: {
+        ($0.number, $0.at, $0.document, $0.operations) == (set.number, set.at, set.document, set.operations)
+      })
+    else {
+      throw StoreError(.recordMissing, "The quarantine has no such change set any more. Nothing was written.")
+    }
+  }
+
   /// Takes what can be read of a damaged file's unsent change sets, and of its quarantine, into the quarantine of this store. The other file is not
   /// changed.
   ///

@@ -1,3 +1,4 @@
+import Dispatch
 public import Foundation
 public import HoldfastCore
 import HoldfastSQLite
@@ -45,6 +46,18 @@ public final class Store: Sendable {
     try self.init(file: path, schema, environment, options, seeding)
   }
 
+  /// Opens the file of a database of a folder.
+  ///
+  /// - Parameters:
+  ///   - database: its name.
+  ///   - isThere: whether only a file that is there is opened. Once it is open, no other is made: another process may have removed it since.
+  convenience init(
+    path: String, schema: SyncSchema, environment: StoreEnvironment, options: StoreOptions,
+    database: String, isThere: Bool
+  ) throws {
+    try self.init(file: path, schema, environment, options, .none, database: database, isThere: isThere)
+  }
+
   /// A database in memory, for previews and tests: all of it works but that it is gone with the store.
   ///
   /// ```swift
@@ -68,23 +81,27 @@ public final class Store: Sendable {
   /// - Parameter file: nil for a database in memory. That has one connection, which reads and writes.
   private init(
     file: String?, _ schema: SyncSchema, _ environment: StoreEnvironment, _ options: StoreOptions,
-    _ seeding: Seeding
+    _ seeding: Seeding, database: String? = nil, isThere: Bool = false
   ) throws {
     (self.schema, self.environment, self.seeding) = (schema, environment, seeding)
     let replica = Position.Replica(random: environment.random()).string
     let changes = changes
     let pages: MemoryPages? = file == nil ? MemoryPages() : nil
     let open: @Sendable (SQLiteConnection.Access) throws -> LocalDatabase = { access in
-      try DatabaseOpening(
+      let local = try DatabaseOpening(
         path: file ?? ":memory:", schema: schema, access: access, pages: pages, replica: replica,
         options: options
       ).open()
+      local.databaseInFolder = database
+      return local
     }
+    let mustBeThere = Locked(isThere)
     writer = try DatabaseQueue(label: "holdfast.writer", isInMemory: file == nil) {
-      let database = try open(.readWriteCreate)
-      try environment.setClock(of: database.connection)
-      database.connection.onCommit { changes.announce($0) }
-      return database
+      let local = try open(mustBeThere.withLock { $0 } ? .readWrite : .readWriteCreate)
+      if database != nil { mustBeThere.withLock { $0 = true } }
+      try environment.setClock(of: local.connection)
+      local.connection.onCommit { changes.announce($0) }
+      return local
     }
     readers =
       file == nil
@@ -93,7 +110,7 @@ public final class Store: Sendable {
         try DatabaseQueue(label: "holdfast.reader.\(number)") { try open(.readOnly) }
       }
     foreignWrites = ForeignWrites(
-      path: file, version: try? writer.performNow { try $0.connection.dataVersion },
+      watching: file.map { $0 + "-wal" }, version: try? writer.performNow { try $0.connection.dataVersion },
       sleep: environment.sleep)
   }
 
@@ -117,6 +134,15 @@ public final class Store: Sendable {
     await withCheckedContinuation { continuation in
       Self.close(readers[...], writer) { continuation.resume() }
     }
+  }
+
+  /// Closes the file, and waits for it here: not to be called on a queue of the store.
+  func closeNow() {
+    foreignWrites.stop()
+    suspension.end()
+    let isDone = DispatchSemaphore(value: 0)
+    Self.close(readers[...], writer) { isDone.signal() }
+    isDone.wait()
   }
 
   /// The one that writes at last: whoever closes last moves the log into the file, and a reader can't.
@@ -164,8 +190,6 @@ public final class Store: Sendable {
 
   // MARK: In the background
 
-  private static let interruptionPause = Duration.milliseconds(5)
-
   /// Lets go of the file, of its locks and of its memory, before the system suspends the app: iOS ends an app that holds a lock on a file in a
   /// shared folder then (`0xdead10cc`). `SyncEngine.suspend()` calls this.
   ///
@@ -190,20 +214,8 @@ public final class Store: Sendable {
       guard suspension.isDue else { return }
       suspension.begin()
       foreignWrites.stop()
-      let interruption = Task { [environment, readers, writer] in
-        var pause = grace
-        // A transaction that is between two statements notices none of them.
-        while (try? await environment.sleep(pause)) != nil, !Task.isCancelled {
-          for queue in readers + [writer] { queue.interrupt() }
-          pause = Self.interruptionPause
-        }
-      }
-      for queue in readers { await queue.suspend() }
-      // At last: whoever closes last moves the log into the file.
-      await writer.suspend()
-      interruption.cancel()
-      // Else it might stop what runs after the next opening.
-      await interruption.value
+      // The one that writes at last: whoever closes last moves the log into the file.
+      await (readers + [writer]).suspend(within: grace, sleep: environment.sleep)
     }
   }
 
@@ -257,6 +269,13 @@ public final class Store: Sendable {
   @discardableResult
   public func undo(_ number: Int64? = nil) async throws -> UndoResult {
     try await writer.perform { try Undo(database: $0).run(number) }
+  }
+
+  /// Takes a transaction back, if it is the last one that can be: another one may have come, or been undone, since it was looked for.
+  ///
+  /// - Returns: nil when it is not the last.
+  func undo(ifLast number: Int64) async throws -> UndoResult? {
+    try await writer.perform { try Undo(database: $0).run(ifLast: number) }
   }
 
   // MARK: What waits

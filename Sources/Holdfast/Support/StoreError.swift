@@ -13,7 +13,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         changeSetTooLarge
       case otherUser, unsentEdits, signedOut, recordMissing, notInList, valueUnfit, offline, refused
       case conflictResolved, operationRefused, nothingToUndo, uniqueTaken, closed, suspended
-      case foreignObject, fileReplaced, busy
+      case foreignObject, fileReplaced, busy, zoneAmbiguous
     }
     private let kind: Kind
     private init(_ kind: Kind) { self.kind = kind }
@@ -61,6 +61,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let uniqueTaken = Code(.uniqueTaken)
     /// There is no transaction that could be undone, or none of this number.
     public static let nothingToUndo = Code(.nothingToUndo)
+    /// Several databases of a folder have a zone of this id: see `StoreFolder.write(in:_:)`.
+    public static let zoneAmbiguous = Code(.zoneAmbiguous)
     /// The store was closed.
     public static let closed = Code(.closed)
     /// The store is suspended: see `Store.suspend()`.

@@ -16,16 +16,29 @@ package struct Undo {
   package func run(_ number: Int64?) throws -> UndoResult {
     try database.transaction(.immediate) {
       try sealing.sealForeign()
-      guard let number = try number ?? undoHistory.last(), let changes = try undoHistory.records(number)
-      else {
-        throw StoreError(.nothingToUndo, "There is nothing on this device that could be undone.")
-      }
-      let undoing = try undoTogether(changes, number)
-      let isKept = try sealing.sealOwn(undoing: number)
-      // Else the next undo would mean it again.
-      if !isKept, undoing.result.undone.isEmpty { try UndoTable(connection: connection).passOver(number) }
-      return undoing.result
+      return try undo(try number ?? undoHistory.last()?.number)
     }
+  }
+
+  /// The same for the last transaction that can be undone.
+  ///
+  /// - Returns: nil when it has another number.
+  func run(ifLast number: Int64) throws -> UndoResult? {
+    try database.transaction(.immediate) {
+      try sealing.sealForeign()
+      return try undoHistory.last()?.number == number ? try undo(number) : nil
+    }
+  }
+
+  private func undo(_ number: Int64?) throws -> UndoResult {
+    guard let number, let changes = try undoHistory.records(number) else {
+      throw StoreError(.nothingToUndo, "There is nothing on this device that could be undone.")
+    }
+    let undoing = try undoTogether(changes, number)
+    let isKept = try sealing.sealOwn(undoing: number)
+    // Else the next undo would mean it again.
+    if !isKept, undoing.result.undone.isEmpty { try UndoTable(connection: connection).passOver(number) }
+    return undoing.result
   }
 
   /// Undoes with unique values looked at when all is undone; where two records would have one value, again, leaving out what is forbidden.

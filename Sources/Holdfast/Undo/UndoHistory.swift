@@ -30,11 +30,13 @@ struct UndoHistory {
   }
 
   /// The last transaction that is neither an undo nor undone, nor one of which nothing could be undone (`undoes` is 0).
-  func last() throws -> Int64? {
+  ///
+  /// - Returns: its number, and when it was written, in milliseconds since 1970.
+  func last() throws -> (number: Int64, at: Int64)? {
     var undone: Set<Int64> = []
-    for row in try connection.rows("SELECT n, undoes FROM \(UndoTable.kept) ORDER BY n DESC") {
+    for row in try connection.rows("SELECT n, undoes, at FROM \(UndoTable.kept) ORDER BY n DESC") {
       guard let number = row[0].integer, !undone.contains(number) else { continue }
-      guard let undoes = row[1].integer else { return number }
+      guard let undoes = row[1].integer else { return (number, row[2].integer ?? 0) }
       undone.insert(undoes)
     }
     return nil

@@ -7,6 +7,16 @@
       get { self[StoreKey.self] }
       set { self[StoreKey.self] = newValue }
     }
+
+    /// The folder that `@Live` reads in place of a store; set it at the root: `.environment(\.holdfastFolder, folder)`.
+    public var holdfastFolder: StoreFolder? {
+      get { self[FolderKey.self] }
+      set { self[FolderKey.self] = newValue }
+    }
+  }
+
+  private struct FolderKey: EnvironmentKey {
+    static let defaultValue: StoreFolder? = nil
   }
 
   private struct StoreKey: EnvironmentKey {
@@ -32,8 +42,9 @@
   @propertyWrapper
   public struct Live<Element: Sendable>: DynamicProperty {
     @Environment(\.holdfastStore) private var store
+    @Environment(\.holdfastFolder) private var folder
     @StateObject private var model = LiveModel<Element>()
-    private let query: @MainActor (Store) -> LiveQuery<[Element]>
+    private let query: @MainActor (any ReadableStore) -> LiveQuery<[Element]>
     /// Tells queries apart; nil when it can't be made, which the query says itself.
     private let sql: SQL?
 
@@ -58,7 +69,7 @@
     /// Called by SwiftUI before each body.
     public nonisolated mutating func update() {
       let view = self
-      MainActor.assumeIsolated { view.model.follow(view.sql, in: view.store, view.query) }
+      MainActor.assumeIsolated { view.model.follow(view.sql, in: view.folder ?? view.store, view.query) }
     }
   }
 
@@ -67,10 +78,13 @@
   final class LiveModel<Element: Sendable>: ObservableObject {
     @Published private var revision = 0
     private(set) var query: LiveQuery<[Element]>?
-    private var known: (sql: SQL?, store: Store)?
+    private var known: (sql: SQL?, store: any ReadableStore)?
     private var forwarding: AnyCancellable?
 
-    func follow(_ sql: SQL?, in store: Store?, _ make: @MainActor (Store) -> LiveQuery<[Element]>) {
+    func follow(
+      _ sql: SQL?, in store: (any ReadableStore)?,
+      _ make: @MainActor (any ReadableStore) -> LiveQuery<[Element]>
+    ) {
       guard let store else {
         (query, known, forwarding) = (nil, nil, nil)
         return

@@ -47,6 +47,7 @@ final class SeveralFiles: Sendable {
       let database = try DatabaseOpening(
         path: home.path, schema: home.store.schema, access: .readOnly, replica: ""
       ).open()
+      database.databaseInFolder = "home"
       try database.attach(files, cacheSize: 1 << 20) { loss in lost.withLock { $0.append(loss) } }
       return database
     }

@@ -204,4 +204,45 @@ struct UnionReadingTests {
     #expect(sets.map(\.number) == [1, 1])
     #expect(try await files.home.store.quarantined().map(\.database) == [nil])
   }
+
+  @Test("a file whose index is damaged is left out, and the query reads the others (I12)")
+  func damagedIndex() async throws {
+    let files = try await SeveralFiles()
+    await files.other.store.close()
+    let path = files.other.path
+    let first = try SQLiteConnection(path: path)
+    let index = try #require(
+      try first.row(
+        """
+        SELECT name, rootpage, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'items' AND sql LIKE '%list_id%'
+        """))
+    // A row goes while SQLite knows nothing of the index, nor of the triggers.
+    try first.execute("PRAGMA writable_schema = ON")
+    try first.run("DELETE FROM sqlite_schema WHERE name = ?", [index[0]])
+    first.close()
+    let second = try SQLiteConnection(path: path)
+    try second.withoutTriggers {
+      _ = try second.run("DELETE FROM items WHERE id = ?", [.text(SeveralFiles.id(105))])
+    }
+    try second.execute("PRAGMA writable_schema = ON")
+    try second.run(
+      "INSERT INTO sqlite_schema VALUES ('index', ?, 'items', ?, ?)", [index[0], index[1], index[2]])
+    second.close()
+    let queue = try files.queue()
+    let lists = [0, 100].map(SeveralFiles.id)
+    let items = try SeveralFiles.read(queue) { try $0.fetch(Item.where(.in(\.list_id, lists))) }
+    #expect(items.count == 9)
+    #expect(files.losses.map(\.name) == ["b"])
+  }
+
+  @Test("damage in home's own file blames no other one")
+  func damagedHome() async throws {
+    let files = try await SeveralFiles()
+    let queue = try files.queue()
+    #expect(throws: StoreError.self) {
+      try SeveralFiles.read(queue) { _ in throw SQLiteError(.corrupt, "as of home", statement: nil) }
+    }
+    #expect(files.losses.isEmpty)
+    #expect(try SeveralFiles.read(queue) { try $0.count(List.all) } == 2)
+  }
 }
