@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-pages=(README.md docs/GUIDE.md docs/MIGRATING.md Sources/*/*.docc/*.md)
+pages=(README.md docs/GUIDE.md docs/MIGRATING.md docs/FOLDERS.md Sources/*/*.docc/*.md)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 status=0
