@@ -12,7 +12,7 @@ package struct SQLiteDatabase: ServerDatabase {
   package let known: KnownHistory
   package let readerCount: Int? = nil
   private let readers = SQLiteReaderPool()
-  private let cache = ReadCache()
+  private let cache = ReadCache<CommitState>()
   /// Maintains the history mark; nil if the process does not serve the database.
   private let keeper: HistoryKeeper?
   private let damage: DamageWatch

@@ -4,16 +4,20 @@ import HoldfastService
 
 /// What is known of one state of the database without asking it.
 struct SQLiteMemory: StoreMemory {
-  let cache: ReadCache
+  let cache: ReadCache<CommitState>
   let state: CommitState
 
   func device(_ token: TokenHash) -> (device: KnownDevice, history: History)? {
-    cache.device(token, at: state)
+    cache.find(at: state) { $0.device(token) }
   }
 
   func answer(to request: QuietRequest, of device: Int64) -> [UInt8]? {
-    cache.answer(to: request, of: device, at: state)
+    cache.find(at: state) { $0.answer(to: request, of: device) }
   }
 
-  func zone(_ zone: String, for user: String) -> ZoneProgress? { cache.zone(zone, for: user, at: state) }
+  func zone(_ zone: String, for user: String) -> ZoneProgress? {
+    cache.find(at: state) { $0.zone(zone, for: user) }
+  }
 }
+
+extension CommitState: DatabaseState {}

@@ -5,7 +5,7 @@ import HoldfastService
 extension SQLiteReader {
   package func visibleZones(of user: String, publicZones: [String]) throws -> VisibleZones {
     let isUsual = publicZones.count == schema.publicZones.count
-    if isUsual, let seen, let known = cache.visibleZones(of: user, at: seen) { return known }
+    if isUsual, let seen, let known = cache.find(at: seen, { $0.visibleZones(of: user) }) { return known }
     let rows = try connection.rows(
       """
       SELECT m.zone, z.seq, z.purged, m.role FROM holdfast_access m JOIN holdfast_zones z ON z.zone = m.zone WHERE m.user = ?1
@@ -19,7 +19,7 @@ extension SQLiteReader {
         VisibleZones.Zone(
           zone: $0[0].text ?? "", seq: $0[1].integer ?? 0, purged: $0[2].integer ?? 0, role: $0[3].text ?? "")
       }, losses: losses?.integer ?? 0)
-    if isUsual, let seen { cache.keep(visible, of: user, at: seen) }
+    if isUsual, let seen { cache.keep(at: seen) { $0.keep(visible, of: user) } }
     return visible
   }
 

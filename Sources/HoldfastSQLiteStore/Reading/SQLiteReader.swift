@@ -15,7 +15,7 @@ final class SQLiteReader: StoreReader {
   private let end: Statement
   private let findAny: Statement
   /// What all readers know.
-  let cache: ReadCache
+  let cache: ReadCache<CommitState>
   /// The state that the transaction sees; nil outside of one, and where it is not known.
   private(set) var seen: CommitState?
   private let findDevice: Statement
@@ -38,7 +38,8 @@ final class SQLiteReader: StoreReader {
     """
 
   init(
-    _ schema: SyncSchema, on connection: SQLiteConnection, _ known: KnownHistory, _ cache: ReadCache
+    _ schema: SyncSchema, on connection: SQLiteConnection, _ known: KnownHistory,
+    _ cache: ReadCache<CommitState>
   ) throws {
     self.connection = connection
     self.cache = cache
@@ -78,19 +79,19 @@ final class SQLiteReader: StoreReader {
     try findAny.run()
     if let before, before == connection.commitState {
       seen = before
-      cache.begin(at: before) { connection.commitState == before }
+      cache.begin(at: before) { _ in connection.commitState == before }
     }
     return try body()
   }
 
   func device(_ token: TokenHash) throws -> KnownDevice? {
-    if let seen, let known = cache.device(token, at: seen) {
+    if let seen, let known = cache.find(at: seen, { $0.device(token) }) {
       history = known.history
       return known.device
     }
     while let found = try find(token) {
       if found.epoch == history.epoch {
-        if let seen { cache.keep(found.device, history, at: seen) }
+        if let seen { cache.keep(at: seen) { $0.keep(found.device, history) } }
         return found.device
       }
       // Another epoch has begun, and may have changed the device.
@@ -130,7 +131,7 @@ final class SQLiteReader: StoreReader {
   }
 
   func keep(_ answer: [UInt8], to request: QuietRequest, of device: DeviceKey) {
-    if let seen { cache.keep(answer, to: request, of: device, at: seen) }
+    if let seen { cache.keep(at: seen) { $0.keep(answer, to: request, of: device) } }
   }
 
   func hasTicket(_ ticket: TokenHash, at now: Int64) throws -> Bool {
@@ -176,7 +177,7 @@ final class SQLiteReader: StoreReader {
   }
 
   func zones(of device: DeviceKey) throws -> [ZoneProgress] {
-    if let seen, let known = cache.zones(of: device.number, at: seen) { return known }
+    if let seen, let known = cache.find(at: seen, { $0.zones(of: device.number) }) { return known }
     try findZones.bind(device.number, at: 1)
     try findZones.bind(device.user, at: 2)
     defer { findZones.reset() }
@@ -192,12 +193,12 @@ final class SQLiteReader: StoreReader {
           seq: findZones.integer(3), purged: findZones.integer(4), role: findZones.text(5),
           wasLost: findZones.integer(6) == 1))
     }
-    if let seen { cache.keep(zones, of: device, at: seen) }
+    if let seen { cache.keep(at: seen) { $0.keep(zones, of: device) } }
     return zones
   }
 
   func refusals(of device: Int64) throws -> [StoredRefusal] {
-    if let seen, cache.hasNoRefusals(device, at: seen) { return [] }
+    if let seen, cache.find(at: seen, { $0.hasNoRefusals(device) }) == true { return [] }
     try findRefusals.bind(device, at: 1)
     defer { findRefusals.reset() }
     var refusals: [StoredRefusal] = []
@@ -207,7 +208,7 @@ final class SQLiteReader: StoreReader {
           first: findRefusals.integer(0), last: findRefusals.integer(1), operation: findRefusals.integer(2),
           problem: findRefusals.blob(3)))
     }
-    if let seen, refusals.isEmpty { cache.keepNoRefusals(of: device, at: seen) }
+    if let seen, refusals.isEmpty { cache.keep(at: seen) { $0.keepNoRefusals(of: device) } }
     return refusals
   }
 
@@ -254,7 +255,7 @@ final class SQLiteReader: StoreReader {
   func moment<Result>(_ body: () throws -> Result) throws -> Result { try transaction(body) }
 
   func zone(_ zone: String, for user: String?) throws -> ZoneProgress? {
-    if let user, let seen, let known = cache.zone(zone, for: user, at: seen) { return known }
+    if let user, let seen, let known = cache.find(at: seen, { $0.zone(zone, for: user) }) { return known }
     let row = try connection.row(
       """
       SELECT z.seq, z.purged, CASE WHEN ?2 IS NULL THEN 'owner' ELSE coalesce(m.role, CASE z.public WHEN 1 THEN 'viewer' END, '') END
@@ -265,7 +266,7 @@ final class SQLiteReader: StoreReader {
         zone: zone, ack: ZoneAck(zone: zone, epoch: "", seq: 0), isStored: false,
         seq: $0[0].integer ?? 0, purged: $0[1].integer ?? 0, role: $0[2].text ?? "", wasLost: false)
     }
-    if let found, let user, let seen { cache.keep(found, for: user, at: seen) }
+    if let found, let user, let seen { cache.keep(at: seen) { $0.keep(found, for: user) } }
     return found
   }
 
@@ -310,7 +311,7 @@ final class SQLiteReader: StoreReader {
   func writeChanges(of zone: ZoneProgress, to writer: inout JSONWriter, limit: Int, count: Int64) throws
     -> WrittenChanges
   {
-    if let seen, let part = cache.part(of: zone, count, history.epoch, at: seen),
+    if let seen, let part = cache.find(at: seen, { $0.parts[zone, count, history.epoch] }),
       writer.count + part.bytes.count <= limit
     {
       writer.rawValue(part.bytes)
@@ -321,10 +322,10 @@ final class SQLiteReader: StoreReader {
       zone: zone.zone, after: zone.ack.seq, to: &writer, limit: limit, most: count)
     let written = WrittenChanges(last: last, count: changes, hasMore: hasMore, seq: zone.seq)
     if let seen, !hasMore || changes >= count,
-      cache.wantsPart(writer.count - start, of: zone, count, history.epoch)
+      cache.find(at: seen, { $0.parts.wants(writer.count - start, of: zone, count, history.epoch) }) == true
     {
-      cache.keep(
-        writer.withBytes { Array($0[start...]) }, written, of: zone, count, history.epoch, at: seen)
+      let bytes = writer.withBytes { Array($0[start...]) }
+      cache.keep(at: seen) { $0.parts.put(bytes, written, of: zone, count, history.epoch) }
     }
     return written
   }

@@ -45,7 +45,7 @@ final class SQLiteStore: StoreWriter {
   private let keeper: HistoryKeeper?
   private let damage: DamageWatch
   /// What readers know; nil for who does not serve the database.
-  private let cache: ReadCache?
+  private let cache: ReadCache<CommitState>?
   /// The state in which the transaction began, and how many rows were changed until then.
   private var began: (state: CommitState?, changes: Int) = (nil, 0)
   /// The state that the last commit of this connection left; nil where it wrote more than its delta, or another may have committed by then.
@@ -59,7 +59,7 @@ final class SQLiteStore: StoreWriter {
   ///   - keeper: is told of each commit; nil for who does not serve the database.
   init(
     _ schema: SyncSchema, on connection: SQLiteConnection, _ known: KnownHistory, _ damage: DamageWatch,
-    _ keeper: HistoryKeeper? = nil, _ cache: ReadCache? = nil
+    _ keeper: HistoryKeeper? = nil, _ cache: ReadCache<CommitState>? = nil
   ) throws {
     self.connection = connection
     self.cache = cache
@@ -123,7 +123,7 @@ final class SQLiteStore: StoreWriter {
   /// Notes in which state the transaction begins.
   ///
   /// - Returns: whether it is another one than the last commit left, so that what it said of the database is read again.
-  private func enter(_ cache: ReadCache) throws -> Bool {
+  private func enter(_ cache: ReadCache<CommitState>) throws -> Bool {
     began = (connection.commitState, connection.totalChanges)
     cache.enter(began.state)
     if left != nil, began.state == left { return false }
