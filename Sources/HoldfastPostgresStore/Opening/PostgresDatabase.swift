@@ -43,7 +43,7 @@ package struct PostgresDatabase: ServerDatabase {
   private let interruption: PostgresWaker
   private let mismatches = PostgresMismatches()
   private let watch: PostgresHistoryWatch
-  private let committed = CommittedDevices()
+  private let cache = PostgresReadCache()
 
   /// Opens the database. Creates or migrates it for `schema`.
   ///
@@ -71,22 +71,24 @@ package struct PostgresDatabase: ServerDatabase {
     limits.connections = location.readers
     let feed = PostgresChangeFeed(opened.schema, opened.layout, mismatches)
     let collections = PostgresCollections(opened.schema, opened.layout)
-    let statements = PostgresRecordStatements(opened.schema, opened.layout)
     let parts = PartCache()
     let isRepeatable = location.readsRepeatably
+    let statements = PostgresRecordStatements(opened.schema, opened.layout, isPooled: !isRepeatable)
     let watch = PostgresHistoryWatch(location, service)
     self.watch = watch
     interruption = try PostgresWaker()
     var options = location.options(.reads)
     options.interruption = interruption
-    readers = PostgresPool(location.url, options: options, limits: limits) { [committed] in
-      committed.removeAll()
+    readers = PostgresPool(location.url, options: options, limits: limits) { [cache] in
       try location.prepare($0)
       if location.direct != nil { try PoolerSettings.require(on: $0) }
       try watch.check($0)
       try location.prepareReads(of: $0)
+      // Each connection of a pooler leads to server processes of its own, and outlives them.
+      let cache = isRepeatable ? cache : PostgresReadCache()
+      cache.open()
       return PostgresReader(
-        $0, known, feed, statements, collections, parts, committed, isRepeatable: isRepeatable)
+        $0, known, feed, statements, collections, parts, cache, isRepeatable: isRepeatable)
     }
   }
 
@@ -159,16 +161,18 @@ package struct PostgresDatabase: ServerDatabase {
 
   private func store(_ lane: PostgresStore.Lane, _ purpose: PostgresLocation.Purpose) -> PostgresStore {
     let options = location.options(purpose)
+    let isCached = lane == .fast && location.direct == nil
     return PostgresStore(
       schema, known, layout: layout, lane: lane, node: node, isTool: !watch.isServing,
-      memoryLife: location.memoryLife, left: lane == .fast ? committed : nil, confirmed: watch.confirmed,
+      memoryLife: location.memoryLife, cache: isCached ? cache : nil, confirmed: watch.confirmed,
       openDirectly: { [location] () throws(PostgresError) in try location.connectDirectly(.opens) }
-    ) { [location, watch] () throws(PostgresError) in
+    ) { [location, watch, cache] () throws(PostgresError) in
       // Operators ask for what no pooler's connection has the settings for.
       if purpose == .administers, location.direct != nil { return try location.connectDirectly(purpose) }
       let connection = try PostgresConnection(location.url, options: options)
       try location.prepare(connection)
       try watch.check(connection)
+      if isCached { cache.open() }
       return connection
     }
   }

@@ -10,11 +10,9 @@ struct PostgresFindings {
     var refusals: [StoredRefusal] = []
     /// The zones with changes for the device.
     var waiting: [ZoneProgress] = []
-    /// The PostgreSQL snapshot from which it was read.
-    var snapshot = ""
-    /// The number of that snapshot on this connection, and the server's history in it.
-    var moment = 0
-    var history: History?
+    /// The state of the database in which this is true, and the server's history in it.
+    let state: SnapshotState
+    let history: History
   }
 
   /// The maximum number of zones of a device to read ahead.
@@ -32,18 +30,12 @@ struct PostgresFindings {
   /// Removes everything.
   mutating func removeAll() { (devices, stretches) = ([:], [:]) }
 
-  /// Adds stretches that were read from one snapshot.
-  mutating func add(_ read: [PostgresStretch], in moment: Int) {
-    for stretch in read { stretches[PostgresStretch.Key(stretch.zone, in: moment)] = stretch }
-  }
+  /// Adds devices.
+  mutating func add(_ found: [TokenHash: Found]) { devices.merge(found) { $1 } }
 
-  /// Adds devices that were read from one snapshot, and the unknown ones of `tokens`.
-  mutating func add(_ read: [TokenHash: Found], of tokens: [TokenHash], in moment: Int, _ history: History) {
-    for token in tokens {
-      var found = read[token] ?? Found()
-      (found.moment, found.history) = (moment, history)
-      devices[token] = found
-    }
+  /// Adds stretches that were read in a state.
+  mutating func add(_ read: [PostgresStretch], in state: SnapshotState?) {
+    for stretch in read { stretches[PostgresStretch.Key(stretch.zone, in: state)] = stretch }
   }
 
   /// The changes that requests will probably need, predicted before anything is read.
@@ -64,31 +56,31 @@ struct PostgresFindings {
   }
 
   /// Whether a request needs changes that were not read from its snapshot.
-  func isMissing(_ lookUp: LookUp, epoch: String) -> Bool {
-    guard let moment = devices[lookUp.token]?.moment else { return false }
-    let count = lookUp.count
-    return expected(of: lookUp, epoch: epoch).contains { !has($0, count: count, epoch: epoch, in: moment) }
+  func isMissing(_ lookUp: LookUp) -> Bool {
+    guard let found = devices[lookUp.token] else { return false }
+    return expected(of: lookUp, found).contains { !has($0, count: lookUp.count, of: found) }
   }
 
   /// The changes that requests need, without those that are in the cache of parts.
-  func missing(of lookUps: [LookUp], epoch: String) -> [ZoneProgress] {
+  func missing(of lookUps: [LookUp]) -> [ZoneProgress] {
     Self.unique(
-      lookUps.flatMap { lookUp in
-        expected(of: lookUp, epoch: epoch).filter { parts[$0, lookUp.count, epoch] == nil }
+      lookUps.flatMap { lookUp -> [ZoneProgress] in
+        guard let found = devices[lookUp.token] else { return [] }
+        return expected(of: lookUp, found).filter { parts[$0, lookUp.count, found.history.epoch] == nil }
       })
   }
 
   /// The changes that a request needs; none if there are many.
-  private func expected(of lookUp: LookUp, epoch: String) -> [ZoneProgress] {
-    guard let found = devices[lookUp.token], found.device != nil else { return [] }
+  private func expected(of lookUp: LookUp, _ found: Found) -> [ZoneProgress] {
+    if found.device == nil { return [] }
+    let epoch = found.history.epoch
     var zones = found.waiting
     switch lookUp.changes {
     case .none: return []
     case .all(let acks):
       // Acks that differ from the stored ones are written first. The zones are read afterwards.
-      if acks.contains(where: { zone, ack in found.zones.first { $0.zone == zone }?.ack != ack }) {
-        return []
-      }
+      let differs = { (zone: String, ack: ZoneAck?) in found.zones.first { $0.zone == zone }?.ack != ack }
+      if zones.isEmpty || acks.contains(where: differs) { return [] }
     case .written(_, let created): zones = zones.filter { created.all(of: $0, in: epoch).isEmpty }
     case .zone(let name, let since, _):
       zones = ZoneProgress.waiting(
@@ -100,12 +92,13 @@ struct PostgresFindings {
   }
 
   /// Whether the changes of a zone were read already, or are in the cache of parts.
-  func has(_ zone: ZoneProgress, count: Int64, epoch: String, in moment: Int) -> Bool {
-    stretches[PostgresStretch.Key(zone, in: moment)] != nil || parts[zone, count, epoch] != nil
+  func has(_ zone: ZoneProgress, count: Int64, of found: Found) -> Bool {
+    stretches[PostgresStretch.Key(zone, in: found.state)] != nil
+      || parts[zone, count, found.history.epoch] != nil
   }
 
   private static func unique(_ zones: [ZoneProgress]) -> [ZoneProgress] {
     var known: Set<PostgresStretch.Key> = []
-    return zones.filter { known.insert(PostgresStretch.Key($0, in: 0)).inserted }
+    return zones.filter { known.insert(PostgresStretch.Key($0, in: nil)).inserted }
   }
 }

@@ -1,62 +1,57 @@
 import HoldfastCore
 import HoldfastService
+import Synchronization
 
-/// A connection's cache of device rows and of answers to quiet requests, valid until somebody writes. A request of an up-to-date device costs
-/// one query for the current snapshot, however many zones it has.
+/// What the connections of a process have read: docs/POSTGRES.md, section 5.
 ///
-/// Two equal snapshots of one server process see the same transactions, so the same rows. Source:
-/// <https://www.postgresql.org/docs/15/functions-info.html#FUNCTIONS-PG-SNAPSHOT>. The snapshot is queried first only if nothing was written
-/// between the last two queries. While others write, the extra round trip would gain nothing.
-struct PostgresReadCache {
-  /// The maximum number of rows, about 300 bytes each. Above it, all are removed.
-  private static let limit = 20_000
+/// A database that has crashed, was put back or promoted gives numbers of transactions out again. That ends all connections. So a state is of the
+/// time since the last connection was opened, and what was known before is of no state any more.
+package final class PostgresReadCache: Sendable {
+  let rows = ReadCache<SnapshotState>()
+  private let opened = Atomic(0)
 
-  private var snapshot = ""
-  private var count = 0
-  private var devices: [TokenHash: PostgresFindings.Found] = [:]
-  /// By the number of the device.
-  private var answers: [Int64: (request: QuietRequest, answer: [UInt8])] = [:]
-  /// Whether nothing was written between the last two queries.
-  private(set) var isQuiet = false
+  package init() {}
 
-  /// Sets the current snapshot, and removes the rows of any other.
-  ///
-  /// - Returns: whether it equals the previous one.
-  @discardableResult
-  mutating func see(_ snapshot: String) -> Bool {
-    isQuiet = snapshot == self.snapshot
-    if !isQuiet || count > Self.limit {
-      (self.snapshot, count, devices, answers) = (snapshot, 0, [:], [:])
+  /// Notes that a connection was opened, before anything is read over it.
+  func open() { opened.add(1, ordering: .sequentiallyConsistent) }
+
+  /// How many connections were opened: to be asked for before the snapshot of a state.
+  var connections: Int { opened.load(ordering: .sequentiallyConsistent) }
+
+  /// The state in which all of it is true, if that may be the one of the database.
+  var state: SnapshotState? { rows.quietState.flatMap { $0.connections == connections ? $0 : nil } }
+
+  /// The devices of tokens of which all is known in a state.
+  func devices(_ tokens: Set<TokenHash>, at state: SnapshotState) -> [TokenHash: PostgresFindings.Found] {
+    typealias Known = (device: KnownDevice, zones: [ZoneProgress], hasAnswer: Bool, history: History)
+    let known = rows.find(at: state) { rows in
+      tokens.compactMap { token -> Known? in
+        guard let (device, history) = rows.device(token), rows.hasNoRefusals(device.key.number),
+          let zones = rows.zones(of: device.key.number)
+        else { return nil }
+        return (device, zones, rows.hasAnswer(device.key.number), history)
+      }
     }
-    return isQuiet
-  }
-
-  /// The devices of all tokens in the current snapshot; nil if one of them is not in the cache.
-  func devices(_ tokens: [TokenHash]) -> [TokenHash: PostgresFindings.Found]? {
-    var found: [TokenHash: PostgresFindings.Found] = [:]
-    for token in tokens {
-      guard let device = devices[token] else { return nil }
-      found[token] = device
+    var devices: [TokenHash: PostgresFindings.Found] = [:]
+    for (device, zones, hasAnswer, history) in known ?? [] {
+      // Only an answer without changes is kept.
+      let waiting = hasAnswer ? [] : ZoneProgress.waiting(zones, epoch: history.epoch)
+      devices[device.key.token] = .init(
+        device: device, zones: zones, waiting: waiting, state: state, history: history)
     }
-    return found
+    return devices
   }
 
-  mutating func keep(_ devices: [TokenHash: PostgresFindings.Found]) {
-    for (token, found) in devices where found.snapshot == snapshot {
-      if self.devices.updateValue(found, forKey: token) == nil { count += 1 + found.zones.count }
+  /// Keeps devices that were read in a state.
+  func keep(_ devices: some Sequence<PostgresFindings.Found>, _ history: History, at state: SnapshotState) {
+    rows.begin(at: state) { state.connections == connections && state.isCurrent(beside: $0) }
+    rows.keep(at: state) { rows in
+      for found in devices where found.refusals.isEmpty {
+        guard let device = found.device else { continue }
+        rows.keep(device, history)
+        rows.keep(found.zones, of: device.key)
+        rows.keepNoRefusals(of: device.key.number)
+      }
     }
-  }
-
-  /// The answer to a request of a device that was read from a snapshot; nil if that is not the current one, or it was asked something else.
-  func answer(to request: QuietRequest, of device: Int64, in snapshot: String) -> [UInt8]? {
-    guard !snapshot.isEmpty, snapshot == self.snapshot, let kept = answers[device], kept.request == request
-    else { return nil }
-    return kept.answer
-  }
-
-  mutating func keep(_ answer: [UInt8], to request: QuietRequest, of device: Int64, in snapshot: String) {
-    if snapshot.isEmpty || snapshot != self.snapshot { return }
-    answers[device] = (request, answer)
-    count += 1 + answer.count / 300
   }
 }

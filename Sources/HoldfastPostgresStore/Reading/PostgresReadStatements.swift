@@ -19,9 +19,11 @@ enum PostgresReadStatements {
   /// The current snapshot, for a database with this expression for its timeline.
   ///
   /// After a crash the number of a transaction whose end was not written is given out again, and so are those that a promoted standby lacks. Both
-  /// end all server processes, but not the connection of a pooler.
-  static func snapshot(timeline: String?) -> String {
-    "concat(pg_current_snapshot()::text, ' ', pg_backend_pid()\(timeline.map { ", ' ', \($0)" } ?? ""))"
+  /// end all server processes, but not the connection of a pooler: what it reads is of one of them.
+  static func snapshot(isPooled: Bool, timeline: String?) -> String {
+    isPooled
+      ? "concat(pg_current_snapshot()::text, ' ', pg_backend_pid()\(timeline.map { ", ' ', \($0)" } ?? ""))"
+      : "pg_current_snapshot()::text"
   }
   static let findAllUnnotified = PostgresStatement(unnotified("z.seq > coalesce(t.seq, 0)"))
   static let findUnnotified = PostgresStatement(unnotified("z.zone = ANY ($2)"))
@@ -93,23 +95,24 @@ enum PostgresReadStatements {
     WHERE m."user" = $1
     """
 
-  /// The devices from the rows of `findHistory`, `findDevices` and `findZones`, and the snapshot from which these were read.
+  /// The snapshot in the rows of `findHistory` or `findSnapshot`.
+  static func snapshot(in rows: PostgresRows) -> String {
+    rows.indices.first { rows.text($0, 0) == "snapshot" }.map { rows.text($0, 1) } ?? ""
+  }
+
+  /// The devices from the rows of `findDevices` and `findZones`, which were read in a state. Unknown tokens have no device.
   ///
   /// - Parameter tokens: the requested tokens, by their bytes.
-  static func found(_ tokens: [[UInt8]: TokenHash], _ answers: ArraySlice<PostgresRows>, epoch: String) throws
-    -> (devices: [TokenHash: PostgresFindings.Found], snapshot: String)
-  {
-    let first = answers.startIndex
-    let (history, devices, zones) = (answers[first], answers[first + 1], answers[first + 2])
-    let state = history.indices.first { history.text($0, 0) == "snapshot" }
-    let snapshot = state.map { history.text($0, 1) } ?? ""
+  static func found(
+    _ tokens: [[UInt8]: TokenHash], _ devices: PostgresRows, _ zones: PostgresRows, _ history: History,
+    in state: SnapshotState
+  ) throws -> [TokenHash: PostgresFindings.Found] {
     var found: [TokenHash: PostgresFindings.Found] = [:]
+    for token in tokens.values { found[token] = .init(state: state, history: history) }
     var tokensByNumber: [Int64: TokenHash] = [:]
     for row in devices.indices {
       guard let token = tokens[devices.bytes(row, KnownDevice.columnCount)] else { continue }
-      if found[token] == nil {
-        found[token] = .init(device: try KnownDevice(devices, row, token), snapshot: snapshot)
-      }
+      if found[token]?.device == nil { found[token]?.device = try KnownDevice(devices, row, token) }
       if let refusal = StoredRefusal(devices, row) { found[token]?.refusals.append(refusal) }
       tokensByNumber[devices.int64(row, 0)] = token
     }
@@ -119,8 +122,8 @@ enum PostgresReadStatements {
       }
     }
     for (token, device) in found {
-      found[token]?.waiting = ZoneProgress.waiting(device.zones, epoch: epoch)
+      found[token]?.waiting = ZoneProgress.waiting(device.zones, epoch: history.epoch)
     }
-    return (found, snapshot)
+    return found
   }
 }

@@ -14,19 +14,20 @@ final class PostgresReader: StoreReader {
   let statements: PostgresRecordStatements
   /// The rows that were looked up.
   private var findings: PostgresFindings
-  /// The rows of earlier look-ups, valid until somebody writes.
-  private var cache = PostgresReadCache()
-  /// The rows that the last write has left.
-  private let committed: CommittedDevices
+  /// What all readers know.
+  private let cache: PostgresReadCache
   /// The device of the current request.
   private var device: PostgresFindings.Found?
   /// The maximum number of changes of a page.
   private var count = Int64.max
   private var reading = Reading.freely
-  /// The number of the last snapshot that was read.
-  private var moment = 0
+  /// The state of the last look-up, or of the transaction; nil where it has looked nothing up.
+  private var moment: SnapshotState?
   /// Whether transactions of the connection are repeatable reads by default.
   private let isRepeatable: Bool
+
+  /// From how many zones on it takes longer to read them again than to ask once more.
+  private static let manyZones = 64
 
   private typealias Read = PostgresReadStatements
 
@@ -48,9 +49,9 @@ final class PostgresReader: StoreReader {
   init(
     _ connection: PostgresConnection, _ known: KnownHistory, _ feed: PostgresChangeFeed,
     _ statements: PostgresRecordStatements, _ collections: PostgresCollections, _ parts: PartCache,
-    _ committed: CommittedDevices, isRepeatable: Bool
+    _ cache: PostgresReadCache, isRepeatable: Bool
   ) {
-    self.committed = committed
+    self.cache = cache
     findings = PostgresFindings(parts, feed.hints)
     self.isRepeatable = isRepeatable
     self.connection = connection
@@ -74,16 +75,18 @@ final class PostgresReader: StoreReader {
 
   func device(_ token: TokenHash) throws -> KnownDevice? {
     let found = try found(token)
-    if let then = found.history { history = then }
-    device = found
+    (history, device) = (found.history, found)
     return found.device
   }
 
   private func found(_ token: TokenHash) throws -> PostgresFindings.Found {
     if let found = findings.devices[token] { return found }
     try requireMoment()
-    try find([token], [])
-    return findings.devices[token] ?? PostgresFindings.Found()
+    if case .freely = reading { try ask([token], []) } else { _ = try find([token], []) }
+    guard let found = findings.devices[token] else {
+      throw ServerError(.damaged, "A device can't be looked up.")
+    }
+    return found
   }
 
   /// Records the history that was read.
@@ -94,79 +97,96 @@ final class PostgresReader: StoreReader {
 
   /// Looks up devices with the changes that their requests need, if these are few. A second pipeline reads changes that the first one has found.
   func lookUp(_ lookUps: [LookUp]) throws {
-    var unknown = lookUps
-    if let known = committed.devices(for: lookUps), known.history.epoch == epoch {
-      moment += 1
-      findings.add(known.found, of: Array(known.found.keys), in: moment, known.history)
-      unknown = lookUps.filter { known.found[$0.token] == nil }
+    var tokens = Set(lookUps.map(\.token))
+    if let state = cache.state, let next = state.next {
+      // An answer to a write may be of its commit. Who also asks for anything else began later, and may have seen what others have written since.
+      let others = Set(lookUps.filter { ($0.written ?? .max) >= next }.map(\.token))
+      let known = remembered(tokens.subtracting(others), at: state)
+      findings.add(known)
+      tokens.subtract(known.keys)
     }
-    if !unknown.isEmpty { try ask(unknown) }
-    let rest = lookUps.filter { findings.isMissing($0, epoch: epoch) }
-    if !rest.isEmpty { try find(rest.map(\.token), guessing: findings.missing(of: rest, epoch: epoch)) }
+    if !tokens.isEmpty { try ask(tokens, lookUps.filter { tokens.contains($0.token) }) }
+    var rest = lookUps.filter { findings.isMissing($0) }
+    // To read many zones again takes longer than to find out that nobody has written since.
+    if rest.reduce(0, { $0 + (findings.devices[$1.token]?.zones.count ?? 0) }) > Self.manyZones {
+      _ = try find([], guessing: findings.missing(of: rest))
+      rest = rest.filter { findings.isMissing($0) }
+    }
+    if !rest.isEmpty { _ = try find(Set(rest.map(\.token)), guessing: findings.missing(of: rest)) }
   }
 
-  private func ask(_ lookUps: [LookUp]) throws {
-    let tokens = lookUps.map(\.token)
-    if cache.isQuiet, !lookUps.contains(where: \.followsWrite), let known = cache.devices(tokens),
-      cache.see(try connection.query(statements.findSnapshot).text(0, 0))
-    {
-      moment += 1
-      findings.add(known, of: tokens, in: moment, history)
-    } else {
-      try find(tokens, guessing: findings.guesses(of: lookUps))
-    }
+  /// Reads devices, except those that are known in the state that is found.
+  private func ask(_ tokens: Set<TokenHash>, _ lookUps: [LookUp]) throws {
+    let before = cache.state
+    var known = before.map { remembered(tokens, at: $0) } ?? [:]
+    let hoped = Set(known.keys)
+    let guesses = findings.guesses(of: lookUps)
+    let state = try find(tokens.subtracting(hoped), guessing: guesses)
+    if state != before { known = remembered(hoped, at: state) }
+    findings.add(known)
+    let rest = hoped.subtracting(known.keys)
+    if !rest.isEmpty { _ = try find(rest, guessing: guesses) }
+  }
+
+  /// The devices that are known in a state, as far as it is of the current epoch.
+  private func remembered(_ tokens: Set<TokenHash>, at state: SnapshotState) -> [TokenHash: PostgresFindings
+    .Found]
+  {
+    if tokens.isEmpty { return [:] }
+    let epoch = known.now.epoch
+    return cache.devices(tokens, at: state).filter { $1.history.epoch == epoch }
   }
 
   /// Reading ahead may name a table that is not needed and that the role may not read. Then each request reads its rows by itself.
-  private func find(_ tokens: [TokenHash], guessing zones: [ZoneProgress]) throws {
-    do { try find(tokens, zones) } catch is PostgresError where !zones.isEmpty && connection.isUsable {
-      try find(tokens, [])
+  private func find(_ tokens: Set<TokenHash>, guessing zones: [ZoneProgress]) throws -> SnapshotState {
+    do { return try find(tokens, zones) } catch is PostgresError where !zones.isEmpty && connection.isUsable {
+      return try find(tokens, [])
     }
   }
 
   private var epoch: String { history.epoch }
 
-  /// Reads devices and changes of zones from one snapshot.
-  private func find(_ tokens: [TokenHash], _ zones: [ZoneProgress]) throws {
-    var asked: PostgresChangeFeed.Asked?
-    let (devices, answers) = try findDevices(tokens) { pipe in
-      if !zones.isEmpty { asked = feed.ask(zones, size: Int(PostgresChangeFeed.few) * 2, isLast: true, pipe) }
-    }
-    if reading != .inTransaction { moment += 1 }
-    findings.add(devices, of: tokens, in: moment, history)
-    guard let asked else { return }
-    let read = feed.stretches(asked, of: zones, answers).filter { feed.missingTables(of: $0).isEmpty }
-    findings.add(read, in: moment)
-  }
-
-  /// Reads the history, devices with their zones and refusals, and the statements of `more`, from one snapshot.
-  private func findDevices(_ tokens: [TokenHash], _ more: (PostgresPipeline) -> Void) throws -> (
-    [TokenHash: PostgresFindings.Found], [PostgresRows]
-  ) {
+  /// Reads devices with their zones and refusals, the history, and changes of zones, in one state of the database. Without devices it reads
+  /// which state that is.
+  private func find(_ tokens: Set<TokenHash>, _ zones: [ZoneProgress]) throws -> SnapshotState {
     let asked = Self.byBytes(tokens)
     let hashes = PostgresParameters(array: asked.keys)
     let isOpening = reading == .opening
     // A pooler's connection has no settings of its own.
     let isAlone = !isRepeatable && !isOpening && reading != .inTransaction
     var first = 0
+    var changes: PostgresChangeFeed.Asked?
+    let connections = cache.connections
     let answers = try connection.pipeline { pipe in
       if isOpening || isAlone { pipe.send(PostgresChangeFeed.begin) }
-      first = pipe.send(statements.findHistory)
-      pipe.send(Read.findDevices, hashes)
-      pipe.send(Read.findZones, hashes)
-      more(pipe)
+      first = pipe.send(tokens.isEmpty ? statements.findSnapshot : statements.findHistory)
+      if !tokens.isEmpty {
+        pipe.send(Read.findDevices, hashes)
+        pipe.send(Read.findZones, hashes)
+      }
+      if !zones.isEmpty {
+        changes = feed.ask(zones, size: Int(PostgresChangeFeed.few) * 2, isLast: true, pipe)
+      }
       if isAlone { pipe.send(PostgresChangeFeed.end) }
     }
     if isOpening { reading = .inTransaction }
-    try learn(history: answers[first])
-    let (found, snapshot) = try Read.found(asked, answers[first...], epoch: epoch)
-    cache.see(snapshot)
-    cache.keep(found)
-    committed.learn(found, snapshot: snapshot, history)
-    return (found, answers)
+    let state = SnapshotState(Read.snapshot(in: answers[first]), connections: connections)
+    moment = state
+    if !tokens.isEmpty {
+      try learn(history: answers[first])
+      let found = try Read.found(asked, answers[first + 1], answers[first + 2], history, in: state)
+      findings.add(found)
+      // Else the connection leads to a database that another one has replaced.
+      if known.now.epoch == epoch { cache.keep(found.values, history, at: state) }
+    }
+    if let changes {
+      let read = feed.stretches(changes, of: zones, answers).filter { feed.missingTables(of: $0).isEmpty }
+      findings.add(read, in: state)
+    }
+    return state
   }
 
-  private static func byBytes(_ tokens: [TokenHash]) -> [[UInt8]: TokenHash] {
+  private static func byBytes(_ tokens: some Sequence<TokenHash>) -> [[UInt8]: TokenHash] {
     Dictionary(tokens.map { ($0.withBytes { Array($0) }, $0) }, uniquingKeysWith: { $1 })
   }
 
@@ -213,12 +233,12 @@ final class PostgresReader: StoreReader {
 
   func answer(to request: QuietRequest, of device: DeviceKey) -> [UInt8]? {
     guard let read = self.device, read.device?.key.number == device.number else { return nil }
-    return cache.answer(to: request, of: device.number, in: read.snapshot)
+    return cache.rows.find(at: read.state) { $0.answer(to: request, of: device.number) }
   }
 
   func keep(_ answer: [UInt8], to request: QuietRequest, of device: DeviceKey) {
     guard let read = self.device, read.device?.key.number == device.number else { return }
-    cache.keep(answer, to: request, of: device.number, in: read.snapshot)
+    cache.rows.keep(at: read.state) { $0.keep(answer, to: request, of: device) }
   }
 
   func refusals(of device: Int64) throws -> [StoredRefusal] {
@@ -263,7 +283,7 @@ final class PostgresReader: StoreReader {
   private func readInTransaction<Result>(_ body: () throws -> Result) throws -> Result {
     let others = findings
     findings.removeAll()
-    moment += 1
+    moment = nil
     defer {
       findings = others
       // The transaction has only read, so its end does not matter.
@@ -324,7 +344,7 @@ final class PostgresReader: StoreReader {
 
   /// Whether the changes of a zone were read. Without a device the history of the snapshot is unknown, so cached parts do not count.
   private func isKnown(_ zone: ZoneProgress, _ count: Int64) -> Bool {
-    if let device { return findings.has(zone, count: count, epoch: epoch, in: device.moment) }
+    if let device { return findings.has(zone, count: count, of: device) }
     return findings.stretches[PostgresStretch.Key(zone, in: moment)] != nil
   }
 
@@ -355,7 +375,7 @@ final class PostgresReader: StoreReader {
       return part.written
     }
     let start = writer.count
-    let known = findings.stretches[PostgresStretch.Key(zone, in: device?.moment ?? moment)]
+    let known = findings.stretches[PostgresStretch.Key(zone, in: device?.state ?? moment)]
     guard let first = try known ?? stretches(of: [zone]).first else {
       throw ServerError(.damaged, "The changes of a zone can't be read.")
     }

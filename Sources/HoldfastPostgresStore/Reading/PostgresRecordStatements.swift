@@ -25,11 +25,11 @@ struct PostgresRecordStatements: Sendable {
   let findSnapshot: PostgresStatement
   let sources: [Source]
 
-  init(_ schema: SyncSchema, _ layout: PostgresLayout) {
-    let snapshot = PostgresReadStatements.snapshot(timeline: layout.timeline)
+  init(_ schema: SyncSchema, _ layout: PostgresLayout, isPooled: Bool) {
+    let snapshot = PostgresReadStatements.snapshot(isPooled: isPooled, timeline: layout.timeline)
     findHistory = PostgresStatement(
       "\(PostgresEpoch.findCurrent(timeline: layout.timeline).sql) UNION ALL SELECT 'snapshot', \(snapshot)")
-    findSnapshot = PostgresStatement("SELECT \(snapshot)")
+    findSnapshot = PostgresStatement("SELECT 'snapshot', \(snapshot)")
     sources = zip(schema.tables, layout.relations).map { table, relation in
       let columns = relation.columns.map { ", \($0.read)" }.joined()
       let name = PostgresName.literal(relation.table)

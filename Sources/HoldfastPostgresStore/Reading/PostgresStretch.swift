@@ -4,14 +4,14 @@ import HoldfastService
 
 /// Consecutive changes of a zone after a seq, and the zone in the same snapshot.
 struct PostgresStretch {
-  /// The zone, the seq before the first change, and the number of the snapshot.
+  /// The zone, the seq before the first change, and the state of the database, where that is known.
   struct Key: Hashable {
     let zone: TextKey
     let after: Int64
-    let moment: Int
+    let state: SnapshotState?
 
-    init(_ zone: ZoneProgress, in moment: Int) {
-      (self.zone, after, self.moment) = (TextKey(zone.zone), zone.ack.seq, moment)
+    init(_ zone: ZoneProgress, in state: SnapshotState?) {
+      (self.zone, after, self.state) = (TextKey(zone.zone), zone.ack.seq, state)
     }
   }
 

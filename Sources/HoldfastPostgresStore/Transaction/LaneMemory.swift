@@ -5,7 +5,7 @@ import HoldfastService
 /// What the fast lane knows of the database without asking: what its last transactions have read and written. docs/POSTGRES.md, section 2.
 ///
 /// It holds while nobody else writes. Then the next transaction has the next number, and in its snapshot all before it have ended
-/// (`PostgresStatements.expectAlone`). A team's trigger writes under the number of the transaction that it runs in, so nothing is kept where
+/// (`PostgresStatements.findAlone`). A team's trigger writes under the number of the transaction that it runs in, so nothing is kept where
 /// there is one (`PostgresStatements.findTriggers`). No trigger appears or goes without a number of its own.
 struct LaneMemory {
   /// What the definitions of the tables say.
@@ -59,12 +59,15 @@ struct LaneMemory {
   /// Adds what the transaction has read of the tables' definitions.
   mutating func learn(_ traits: Traits) { if next != nil, isQuiet { self.traits = traits } }
 
+  /// Whether nobody else's statements run in the transaction, and nobody else has written since the one before.
+  var seesAll: Bool { isQuiet && traits?.hasTriggers == false }
+
   /// Whether the connection was used so recently that it certainly works.
   func isFresh(_ life: Duration) -> Bool { life > .zero && MonotonicTime.now < usedAt + life }
 
   /// Adds what the transaction has read.
   mutating func learn(_ fetched: Fetched) {
-    guard next != nil, isQuiet, traits?.hasTriggers == false else { return }
+    guard next != nil, seesAll else { return }
     if max(devices.count, zones.count, roles.count) > Self.limit { (devices, zones, roles) = ([:], [:], [:]) }
     if records.count > Self.recordLimit { records = [:] }
     for case (let number, let row?) in fetched.devices { devices[number] = row }
@@ -77,7 +80,7 @@ struct LaneMemory {
 
   /// What a transaction would read for some commands; nil if not all of it is known.
   func fetched(for footprints: [Footprint]) -> Fetched? {
-    guard isQuiet, traits?.hasTriggers == false, !footprints.isEmpty else { return nil }
+    guard seesAll, !footprints.isEmpty else { return nil }
     var fetched = Fetched()
     var created: Set<Footprint.Key> = []
     for footprint in footprints where !add(footprint, to: &fetched, &created) { return nil }

@@ -66,10 +66,11 @@ package struct PostgresStatements {
       set_config('idle_in_transaction_session_timeout', '30s', true)
     """
 
-  /// Fails if another transaction was committed since the one before this one, `$2`: then another one has its number, or has ended with a
-  /// later number. Run it under all locks.
-  static let expectAlone: PostgresStatement = """
-    SELECT CASE WHEN pg_current_snapshot()::text = $1 AND pg_current_xact_id()::text = $2 THEN 0 ELSE holdfast.overtaken() END
+  /// Whether nobody else has committed since the transaction before this one, `$2`: another one would have its number, or have ended with a later
+  /// number. With `$3` it fails if somebody has. Run it under all locks.
+  static let findAlone: PostgresStatement = """
+    SELECT CASE WHEN pg_current_snapshot()::text = $1 AND pg_current_xact_id()::text = $2 THEN true
+      WHEN $3 THEN holdfast.overtaken() IS NULL ELSE false END
     """
   /// Fails if there is anything of the records with the tables `$1` and ids `$2`.
   static let expectAbsent: PostgresStatement = """

@@ -70,7 +70,9 @@ extension PostgresStore {
     var (configured, history, triggers, exact, verbatim) = (-1, -1, -1, -1, -1)
     var asked = 0
     var requests: PostgresRequests.Asked?
-    let answers = try link.pipeline { pipe in
+    let connection = try link
+    let connections = cache?.connections ?? 0
+    let answers = try connection.pipeline { pipe in
       configured = sendBegin(pipe)
       history = pipe.send(statements.findHistory)
       if memory.wantsTraits {
@@ -117,7 +119,9 @@ extension PostgresStore {
       }
     }
     transaction = answers[configured].int64(0, 0)
-    if remembers { memory.begin(transaction, after: answers[configured].text(0, 1)) }
+    let snapshot = answers[configured].text(0, 1)
+    if remembers { memory.begin(transaction, after: snapshot) }
+    enter(SnapshotState(snapshot, connections: connections))
     isVerbatim = verbatim >= 0 && answers[verbatim].count == asked
     try learn(history: answers[history])
     var fetched = Fetched()

@@ -77,10 +77,14 @@ extension PostgresStore {
 
   /// Writes the changes in one round trip, and commits them. A transaction that relies on what was known before also begins in it, and fails
   /// if others have written since.
-  package func write(_ delta: Delta, andCommit changes: ZoneChanges?) throws(PostgresError) {
+  ///
+  /// - Returns: whether the transaction has committed, and nobody else since the one before it, as far as that is known.
+  @discardableResult
+  package func write(_ delta: Delta, andCommit changes: ZoneChanges?) throws(PostgresError) -> Bool {
     let parking = PostgresParking(delta.records, schema, layout)
     let assumed = takeAssumed()
-    try link.pipeline { pipe in
+    var alone: Int?
+    let answers = try link.pipeline { pipe in
       if let assumed { begin(assumed, delta, pipe) }
       writeZones(delta, pipe)
       if !delta.records.isEmpty {
@@ -94,9 +98,10 @@ extension PostgresStore {
         writeDevices(delta, pipe)
         writeAcks(delta, pipe)
         PostgresRequestStatements.write(delta.requests, pipe)
-        if reliesOnMemory {
+        if memory.seesAll {
           let snapshot = LaneMemory.snapshot(of: transaction)
-          pipe.send(PostgresStatements.expectAlone, PostgresParameters(snapshot, "\(transaction)"))
+          alone = pipe.send(
+            PostgresStatements.findAlone, PostgresParameters(snapshot, "\(transaction)", reliesOnMemory))
         }
         for payload in changes.payloads(from: node) {
           pipe.send(PostgresStatements.notify, PostgresParameters(payload))
@@ -104,6 +109,7 @@ extension PostgresStore {
         pipe.send(PostgresStatements.commit)
       }
     }
+    return alone.map { answers[$0].bool(0, 0) } ?? false
   }
 
   /// Begins the transaction that was assumed, as far as its changes do not lock what it relies on.

@@ -40,8 +40,10 @@ package final class PostgresStore: StoreWriter {
   private let isTool: Bool
   /// How long the memory is relied on after the connection's last use.
   private let memoryLife: Duration
-  /// What the last transaction has left, for the readers; nil for other stores than that of the fast lane.
-  private let left: CommittedDevices?
+  /// What readers know; nil for other stores than that of the fast lane.
+  let cache: PostgresReadCache?
+  /// The state of the database in which the transaction began.
+  var began: SnapshotState?
   package private(set) var committed: Int64?
   private let confirmed: ConfirmedTransactions
   private let open: () throws(PostgresError) -> PostgresConnection
@@ -77,7 +79,7 @@ package final class PostgresStore: StoreWriter {
   ///   - open: opens a connection; called again after a connection is lost.
   package init(
     _ schema: SyncSchema, _ known: KnownHistory, layout: PostgresLayout, lane: Lane, node: String,
-    isTool: Bool = false, memoryLife: Duration = .zero, left: CommittedDevices? = nil,
+    isTool: Bool = false, memoryLife: Duration = .zero, cache: PostgresReadCache? = nil,
     confirmed: ConfirmedTransactions,
     openDirectly: @escaping () throws(PostgresError) -> PostgresConnection,
     open: @escaping () throws(PostgresError) -> PostgresConnection
@@ -90,7 +92,7 @@ package final class PostgresStore: StoreWriter {
     self.node = node
     self.isTool = isTool
     self.memoryLife = memoryLife
-    self.left = left
+    self.cache = cache
     self.confirmed = confirmed
     self.open = open
     self.openDirectly = openDirectly
@@ -149,6 +151,7 @@ package final class PostgresStore: StoreWriter {
     {
       (assumed, reliesOnMemory, isInTransaction) = ((footprints, fetched), true, true)
       (transaction, isVerbatim) = (next, memory.areVerbatim(footprints))
+      enter(cache.map { SnapshotState(next: next, connections: $0.connections) })
       return fetched
     }
     do throws(PostgresError) { return try start(footprints) } catch {
@@ -157,6 +160,12 @@ package final class PostgresStore: StoreWriter {
       rollBack()
       return try start(footprints)
     }
+  }
+
+  /// Notes in which state of the database the transaction begins.
+  func enter(_ state: SnapshotState?) {
+    began = state
+    cache?.rows.enter(state)
   }
 
   /// Begins a transaction in the database that has relied on what was known before. Its commit finds out whether that holds.
@@ -207,14 +216,17 @@ package final class PostgresStore: StoreWriter {
   }
 
   package func commit(_ delta: Delta, announcing changes: ZoneChanges) throws {
-    do throws(PostgresError) { try write(delta, andCommit: changes) } catch {
+    let isAlone: Bool
+    do throws(PostgresError) { isAlone = try write(delta, andCommit: changes) } catch {
       if error.isConnectionLost { throw UnknownOutcome(error) }
       throw error
     }
     isInTransaction = false
     confirmed.confirm(transaction, in: history.epoch)
-    committed = reliesOnMemory && !writesMore ? transaction : nil
-    if committed == nil { left?.removeAll() } else { left?.commit(delta, transaction, history) }
+    let isAll = isAlone && !writesMore && known.now.epoch == history.epoch
+    committed = isAll ? transaction : nil
+    let after = began.map { SnapshotState(next: transaction + 1, connections: $0.connections) }
+    cache?.rows.advance(from: began, to: after, isAll ? delta : nil)
     reliesOnMemory = false
     if writesMore { memory.removeAll() } else { memory.commit(delta) }
   }
@@ -223,6 +235,7 @@ package final class PostgresStore: StoreWriter {
     isInTransaction = false
     (assumed, reliesOnMemory) = (nil, false)
     memory.removeAll()
+    cache?.rows.leave()
     guard let opened else { return }
     // Outside a transaction, ROLLBACK only clears the connection's recorded faults in row values.
     if opened.isUsable, (try? opened.execute("ROLLBACK")) != nil { return }

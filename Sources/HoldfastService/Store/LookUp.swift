@@ -25,9 +25,6 @@ package struct LookUp: Sendable {
     (self.token, self.changes, self.written) = (token, changes, written)
   }
 
-  /// Whether its request has just written, so that nothing read before holds.
-  package var followsWrite: Bool { if case .written = changes { true } else { false } }
-
   /// How many changes of a zone are asked for at the most.
   package var count: Int64 { if case .zone(_, _, let count) = changes { count } else { .max } }
 }
