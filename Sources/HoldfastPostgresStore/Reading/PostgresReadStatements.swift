@@ -74,6 +74,8 @@ enum PostgresReadStatements {
     """
   static let findAccount: PostgresStatement =
     "SELECT id, password FROM holdfast.accounts WHERE name = $1"
+  /// The zones of devices. With `OFFSET 0` each ack is looked up by its key: as a join, planned while there were few acks, it would compare all
+  /// zones of a device with all its acks.
   static let findZones: PostgresStatement = """
     SELECT a.zone, a.epoch, a.seq, coalesce(z.seq, 0), coalesce(z.purged, 0),
       coalesce(m.role, CASE WHEN z.public THEN 'viewer' END, ''), a.lost, true, a.purged, d.number
@@ -84,7 +86,7 @@ enum PostgresReadStatements {
     SELECT m.zone, '', 0, z.seq, z.purged, m.role, false, false, 0, d.number
     FROM holdfast.devices d JOIN holdfast.access m ON m."user" = d.account
     JOIN holdfast.zones z ON z.zone = m.zone WHERE d.token_hash = ANY ($1)
-    AND NOT EXISTS (SELECT 1 FROM holdfast.acks a WHERE a.device = d.number AND a.zone = m.zone)
+    AND NOT EXISTS (SELECT 1 FROM holdfast.acks a WHERE a.device = d.number AND a.zone = m.zone OFFSET 0)
     """
   static let findFollowed: PostgresStatement = """
     SELECT a.zone FROM holdfast.acks a JOIN holdfast.zones z ON z.zone = a.zone AND z.public
