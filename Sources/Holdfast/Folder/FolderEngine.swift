@@ -107,12 +107,8 @@ public final class FolderEngine: Sendable {
 
   /// Syncs all databases by itself until the task is cancelled, also those that are added meanwhile. See `SyncEngine.run()`.
   public func run() async {
-    let (lists, list) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    let listener = folder.files.listing.listen(tables: nil) { _ in list.yield() }
     state.withLock { $0.runs += 1 }
-    follow()
-    for await _ in lists { follow() }
-    folder.files.listing.stop(listener)
+    await folder.files.followingList { follow() }
     let ended = state.withLock { state in
       state.runs -= 1
       // Another one, such as of a second window, goes on.

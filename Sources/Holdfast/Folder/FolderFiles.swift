@@ -169,6 +169,15 @@ final class FolderFiles: Sendable {
     if isWatching.withLock({ $0 }) { store.watchForeignWrites() }
   }
 
+  /// Runs `body` now, and whenever other databases are there or are otherwise, until the task is cancelled.
+  func followingList(_ body: () -> Void) async {
+    let (lists, list) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let listener = listing.listen(tables: nil) { _ in list.yield() }
+    body()
+    for await _ in lists { body() }
+    listing.stop(listener)
+  }
+
   // MARK: The list
 
   /// Whether the list is otherwise than it was when the files were opened: another process has changed it.

@@ -96,12 +96,7 @@ private final class FolderStatusBoard: Sendable {
 
   /// Follows all engines until the task is cancelled.
   func run() async {
-    let (lists, list) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    let listing = engine.folder.files.listing
-    let listener = listing.listen(tables: nil) { _ in list.yield() }
-    follow()
-    for await _ in lists { follow() }
-    listing.stop(listener)
+    await engine.folder.files.followingList { follow() }
     for (_, followed) in state.withLock({ $0.followed }) { followed.task.cancel() }
   }
 

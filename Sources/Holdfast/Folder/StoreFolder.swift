@@ -18,7 +18,7 @@ public final class StoreFolder: ReadableStore {
   let files: FolderFiles
   private let readers: [DatabaseQueue]
   private let environment: StoreEnvironment
-  private let turn = Locked(0)
+  private let turns = Turns()
   private let suspension = Suspension()
   /// Notices that another process has changed the list.
   let foreignLists: ForeignWrites
@@ -202,19 +202,14 @@ public final class StoreFolder: ReadableStore {
   ///
   /// - Parameter body: runs on a reading queue; it can't write. It runs again when a file turns out to be damaged or gone.
   public func read<T: Sendable>(_ body: @escaping @Sendable (Database) throws -> T) async throws -> T {
-    let environment = environment
-    return try await nextReader().perform { local in
-      try local.reading { try body(Database(local: local, environment: environment)) }
-    }
+    try await nextReader().read(environment, body)
   }
 
   /// Reads here and now, and waits for it: for a first value that a view needs at once. Elsewhere use `read`.
   ///
   /// - Parameter body: must not call the folder or its stores.
   public func readNow<T>(_ body: (Database) throws -> T) throws -> T {
-    try nextReader().performNow { local in
-      try local.reading { try body(Database(local: local, environment: environment)) }
-    }
+    try nextReader().readNow(environment, body)
   }
 
   /// What live queries need of the folder.
@@ -224,13 +219,7 @@ public final class StoreFolder: ReadableStore {
     }
   }
 
-  private func nextReader() -> DatabaseQueue {
-    let number = turn.withLock { turn in
-      turn &+= 1
-      return turn
-    }
-    return readers[number % readers.count]
-  }
+  private func nextReader() -> DatabaseQueue { turns.next(of: readers) }
 
   // MARK: Writing
 

@@ -244,6 +244,37 @@ final class DatabaseQueue: @unchecked Sendable {
   }
 }
 
+extension DatabaseQueue {
+  /// Runs `body`, which only reads, on a consistent state of the database.
+  func read<T: Sendable>(
+    _ environment: StoreEnvironment, _ body: @escaping @Sendable (Database) throws -> T
+  ) async throws -> T {
+    try await perform { local in
+      try local.reading { try body(Database(local: local, environment: environment)) }
+    }
+  }
+
+  /// The same, and waits for it here.
+  func readNow<T>(_ environment: StoreEnvironment, _ body: (Database) throws -> T) throws -> T {
+    try performNow { local in try local.reading { try body(Database(local: local, environment: environment)) }
+    }
+  }
+}
+
+/// The turns that several take, one after the other.
+final class Turns: Sendable {
+  private let last = Locked(0)
+
+  /// The one whose turn it is.
+  func next(of queues: [DatabaseQueue]) -> DatabaseQueue {
+    let number = last.withLock { last in
+      last &+= 1
+      return last
+    }
+    return queues[number % queues.count]
+  }
+}
+
 extension [DatabaseQueue] {
   private static var interruptionPause: Duration { .milliseconds(5) }
 

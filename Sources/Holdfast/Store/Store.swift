@@ -23,7 +23,7 @@ public final class Store: Sendable {
   let changes = ChangeHub()
   let environment: StoreEnvironment
   let foreignWrites: ForeignWrites
-  private let turn = Locked(0)
+  private let turns = Turns()
   let suspension = Suspension()
   /// What became of the seed.
   public let seeding: Seeding
@@ -117,13 +117,7 @@ public final class Store: Sendable {
   deinit { Self.close(readers[...], writer) {} }
 
   /// The reader whose turn it is.
-  func nextReader() -> DatabaseQueue {
-    let number = turn.withLock { turn in
-      turn &+= 1
-      return turn
-    }
-    return readers[number % readers.count]
-  }
+  func nextReader() -> DatabaseQueue { turns.next(of: readers) }
 
   /// Closes the file. All that was written is in it then, and it can be copied or moved, unless another process has it open.
   ///
@@ -157,10 +151,7 @@ public final class Store: Sendable {
   ///
   /// - Parameter body: runs on a reading queue; it can't write.
   public func read<T: Sendable>(_ body: @escaping @Sendable (Database) throws -> T) async throws -> T {
-    let environment = environment
-    return try await nextReader().perform { local in
-      try local.reading { try body(Database(local: local, environment: environment)) }
-    }
+    try await nextReader().read(environment, body)
   }
 
   /// Reads here and now, from one consistent state of the database, and waits for it: for a first value that a view needs at once. Elsewhere use `read`.
@@ -170,9 +161,7 @@ public final class Store: Sendable {
   /// ```
   /// - Parameter body: must not call the store.
   public func readNow<T>(_ body: (Database) throws -> T) throws -> T {
-    try nextReader().performNow { local in
-      try local.reading { try body(Database(local: local, environment: environment)) }
-    }
+    try nextReader().readNow(environment, body)
   }
 
   /// Writes in one transaction, which becomes one change set: all of it reaches the server and the other devices, or nothing.

@@ -41,6 +41,16 @@ struct FolderEngineTests {
     return folder
   }
 
+  /// An engine whose servers note the tokens of sessions that are ended.
+  private static func engine(of folder: StoreFolder, noting ended: Locked<[String]>) -> FolderEngine {
+    FolderEngine(folder: folder) { _ in
+      Answering { request in
+        if request.method == "DELETE", let token = request.token { ended.withLock { $0.append(token) } }
+        return TransportAnswer(status: 204, body: [])
+      }
+    }
+  }
+
   private static func next(
     _ statuses: inout AsyncStream<FolderStatus>.Iterator, where isWanted: (FolderStatus) -> Bool
   ) async -> FolderStatus? {
@@ -117,12 +127,7 @@ struct FolderEngineTests {
     let fixture = try FolderFixture()
     let folder = try await Self.signedIn(fixture)
     let ended = Locked<[String]>([])
-    let engine = FolderEngine(folder: folder) { _ in
-      Answering { request in
-        if request.method == "DELETE", let token = request.token { ended.withLock { $0.append(token) } }
-        return TransportAnswer(status: 204, body: [])
-      }
-    }
+    let engine = Self.engine(of: folder, noting: ended)
     try await folder.write { try $0.insert(List(id: IDs.list, title: "Home")) }
     try await engine.signOut()
     for (_, store) in folder.files.stores { #expect(try await store.account()?.isSignedIn == false) }
@@ -180,12 +185,7 @@ struct FolderEngineTests {
     let fixture = try FolderFixture()
     let folder = try await Self.signedIn(fixture)
     let ended = Locked<[String]>([])
-    let engine = FolderEngine(folder: folder) { _ in
-      Answering { request in
-        if request.method == "DELETE", let token = request.token { ended.withLock { $0.append(token) } }
-        return TransportAnswer(status: 204, body: [])
-      }
-    }
+    let engine = Self.engine(of: folder, noting: ended)
     await folder.home.suspend()
     let error = await #expect(throws: StoreError.self) {
       try await engine.signOut(removingData: true, discardingUnsent: true)
