@@ -15,7 +15,7 @@ private final class SharedReader: @unchecked Sendable {
   /// Lends it to one of the requests.
   func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
     let connection = reader.connection
-    reader.begin(isShared: true)
+    reader.begin()
     do {
       let result = try body(reader)
       try connection.checkValues()
@@ -85,7 +85,7 @@ package struct PostgresDatabase: ServerDatabase {
       try watch.check($0)
       try location.prepareReads(of: $0)
       // Each connection of a pooler leads to server processes of its own, and outlives them.
-      let cache = isRepeatable ? cache : PostgresReadCache()
+      let cache = isRepeatable ? cache : PostgresReadCache(limit: 20_000)
       cache.open()
       return PostgresReader(
         $0, known, feed, statements, collections, parts, cache, isRepeatable: isRepeatable)
@@ -99,7 +99,7 @@ package struct PostgresDatabase: ServerDatabase {
   package func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
     if let shared = SharedReader.current, shared.reader.connection.isUsable { return try shared.read(body) }
     return try readers.withConnection { _, reader in
-      reader.begin(isShared: false)
+      defer { reader.end() }
       return try body(reader)
     }
   }
@@ -112,7 +112,7 @@ package struct PostgresDatabase: ServerDatabase {
     var isDone = false
     // Where looking up fails, each request finds out for itself.
     _ = try? readers.withConnection { _, reader in
-      reader.begin(isShared: false)
+      defer { reader.end() }
       try reader.lookUp(lookUps)
       isDone = true
       SharedReader.$current.withValue(SharedReader(reader), operation: body)

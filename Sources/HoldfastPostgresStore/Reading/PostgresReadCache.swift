@@ -7,10 +7,10 @@ import Synchronization
 /// A database that has crashed, was put back or promoted gives numbers of transactions out again. That ends all connections. So a state is of the
 /// time since the last connection was opened, and what was known before is of no state any more.
 package final class PostgresReadCache: Sendable {
-  let rows = ReadCache<SnapshotState>()
+  let rows: ReadCache<SnapshotState>
   private let opened = Atomic(0)
 
-  package init() {}
+  package init(limit: Int = CachedRows.limit) { rows = ReadCache(limit: limit) }
 
   /// Notes that a connection was opened, before anything is read over it.
   func open() { opened.add(1, ordering: .sequentiallyConsistent) }

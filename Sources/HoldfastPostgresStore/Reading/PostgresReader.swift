@@ -62,12 +62,13 @@ final class PostgresReader: StoreReader {
     self.collections = collections
   }
 
-  /// Starts the next request.
-  ///
-  /// - Parameter isShared: whether the last look-up includes this request.
-  func begin(isShared: Bool) {
-    (device, count) = (nil, .max)
-    if !isShared { findings.removeAll() }
+  /// Starts the next request of those that the last look-up includes.
+  func begin() { (device, count) = (nil, .max) }
+
+  /// Lets go of what was looked up: while a reader rests, the cache is to have the arrays of zones to itself, as it would copy them to change one.
+  func end() {
+    begin()
+    findings.removeAll()
   }
 
   /// No transaction is needed: one pipeline reads a device and its zones from one snapshot.

@@ -3,7 +3,7 @@ import HoldfastCore
 /// The rows of devices and zones in a `ReadCache`, the answers made from them, and what a commit changes of them.
 package struct CachedRows {
   /// The maximum number of rows, about 300 bytes each. Beyond it, all are dropped.
-  private static let limit = 100_000
+  package static let limit = 100_000
 
   /// How many zones of a device are looked through for one. Of more it is noted where each one is.
   private static let fewZones = 64
@@ -49,7 +49,11 @@ package struct CachedRows {
   /// The parts of zones, on a database where one may change behind the zone's seq.
   package let parts = PartCache()
 
-  var isFull: Bool { count > Self.limit }
+  private let limit: Int
+
+  init(limit: Int) { self.limit = limit }
+
+  var isFull: Bool { count > limit }
 
   mutating func removeAll() {
     (history, count) = (nil, 0)

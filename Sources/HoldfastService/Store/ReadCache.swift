@@ -23,9 +23,9 @@ package final class ReadCache<State: DatabaseState>: @unchecked Sendable {
   private var isQuiet = false
   /// Whether the writer is in a transaction: a state that a reader sees may be that of its commit, with which the cache goes on by itself.
   private var isWriting = false
-  private var rows = CachedRows()
+  private var rows: CachedRows
 
-  package init() {}
+  package init(limit: Int = CachedRows.limit) { rows = CachedRows(limit: limit) }
 
   /// The state in which all of it is true; nil while others write, too: it is then hardly that of the database.
   package var quietState: State? { lock.hold { isQuiet ? state : nil } }
