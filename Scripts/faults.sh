@@ -52,7 +52,7 @@ tests_notice() {
   swift build --build-tests >"$folder/build" 2>&1 || return 1
   if .build/debug/holdfastPackageTests.xctest --testing-library swift-testing --filter "$1" >"$folder/run" 2>&1; then return 1; fi
   by=$1
-  says=$(sed -nE 's/.*Test "(.*)" failed after.*/\1/p' "$folder/run" | head -1)
+  says=$(sed -nE 's/.*Test "(.*)"( with [0-9]+ test cases?)? failed after.*/\1/p' "$folder/run" | head -1)
   [[ -n $says ]]
 }
 
