@@ -86,7 +86,7 @@ package struct PostgresDatabase: ServerDatabase {
       try location.prepareReads(of: $0)
       // Each connection of a pooler leads to server processes of its own, and outlives them.
       let cache = isRepeatable ? cache : PostgresReadCache(limit: 20_000)
-      cache.open()
+      try cache.open($0, known)
       return PostgresReader(
         $0, known, feed, statements, collections, parts, cache, isRepeatable: isRepeatable)
     }
@@ -166,13 +166,13 @@ package struct PostgresDatabase: ServerDatabase {
       schema, known, layout: layout, lane: lane, node: node, isTool: !watch.isServing,
       memoryLife: location.memoryLife, cache: isCached ? cache : nil, confirmed: watch.confirmed,
       openDirectly: { [location] () throws(PostgresError) in try location.connectDirectly(.opens) }
-    ) { [location, watch, cache] () throws(PostgresError) in
+    ) { [location, watch, cache, known] () throws(PostgresError) in
       // Operators ask for what no pooler's connection has the settings for.
       if purpose == .administers, location.direct != nil { return try location.connectDirectly(purpose) }
       let connection = try PostgresConnection(location.url, options: options)
       try location.prepare(connection)
       try watch.check(connection)
-      if isCached { cache.open() }
+      if isCached { try cache.open(connection, known) }
       return connection
     }
   }

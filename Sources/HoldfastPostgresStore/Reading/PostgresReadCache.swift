@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastPostgres
 import HoldfastService
 import Synchronization
 
@@ -12,7 +13,13 @@ package final class PostgresReadCache: Sendable {
 
   package init(limit: Int = CachedRows.limit) { rows = ReadCache(limit: limit) }
 
-  /// Notes that a connection was opened, before anything is read over it.
+  /// Notes a connection that was opened, before anything is read over it. Where it leads to another server than the older ones, what those still
+  /// read is known by its epoch from then on.
+  func open(_ connection: PostgresConnection, _ known: KnownHistory) throws(PostgresError) {
+    known.see(try PostgresEpoch.current(connection.queryOnce(PostgresEpoch.find), on: connection))
+    open()
+  }
+
   func open() { opened.add(1, ordering: .sequentiallyConsistent) }
 
   /// How many connections were opened: to be asked for before the snapshot of a state.

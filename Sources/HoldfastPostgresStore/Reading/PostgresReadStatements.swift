@@ -19,11 +19,12 @@ enum PostgresReadStatements {
   /// The current snapshot, for a database with this expression for its timeline.
   ///
   /// After a crash the number of a transaction whose end was not written is given out again, and so are those that a promoted standby lacks. Both
-  /// end all server processes, but not the connection of a pooler: what it reads is of one of them.
+  /// end all server processes, but not the connection of a pooler: what it reads is of one of them. A PostgreSQL that has started again may give
+  /// their numbers out again as well.
   static func snapshot(isPooled: Bool, timeline: String?) -> String {
-    isPooled
-      ? "concat(pg_current_snapshot()::text, ' ', pg_backend_pid()\(timeline.map { ", ' ', \($0)" } ?? ""))"
-      : "pg_current_snapshot()::text"
+    if !isPooled { return "pg_current_snapshot()::text" }
+    let process = "pg_backend_pid(), ' ', pg_postmaster_start_time()"
+    return "concat(pg_current_snapshot()::text, ' ', \(process)\(timeline.map { ", ' ', \($0)" } ?? ""))"
   }
   static let findAllUnnotified = PostgresStatement(unnotified("z.seq > coalesce(t.seq, 0)"))
   static let findUnnotified = PostgresStatement(unnotified("z.zone = ANY ($2)"))

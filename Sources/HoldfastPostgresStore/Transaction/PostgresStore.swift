@@ -111,7 +111,7 @@ package final class PostgresStore: StoreWriter {
     }
   }
 
-  /// The connection, for rows that are read on demand, and locks. The transaction begins in the database, if it has not yet.
+  /// The connection, for rows that are read on demand, for locks, and for what no memory and no cache has. The transaction begins in the database, if it has not yet.
   var reading: PostgresConnection {
     get throws(PostgresError) {
       if let assumed { try begin(assuming: assumed.fetched, for: assumed.footprints) }

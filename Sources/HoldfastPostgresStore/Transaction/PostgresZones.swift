@@ -53,7 +53,7 @@ final class PostgresZones: ZoneTable {
     var parameters = PostgresParameters()
     parameters.append(array: zones.lazy.map(\.zone))
     parameters.append(array: zones.lazy.map(\.seq))
-    try store.connection.run(Self.putNotified, parameters)
+    try store.reading.run(Self.putNotified, parameters)
   }
 
   func role(of user: String, in zone: String) throws -> Role? {

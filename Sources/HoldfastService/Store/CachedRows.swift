@@ -55,13 +55,12 @@ package struct CachedRows {
 
   var isFull: Bool { count > limit }
 
-  mutating func removeAll() {
-    (history, count) = (nil, 0)
-    tokens.removeAll(keepingCapacity: true)
-    devices.removeAll(keepingCapacity: true)
-    users.removeAll(keepingCapacity: true)
-    readers.removeAll(keepingCapacity: true)
-    parts.removeAll()
+  /// Lets go of everything.
+  ///
+  /// - Returns: what was known.
+  mutating func takeAll() -> CachedRows {
+    defer { self = CachedRows(limit: limit) }
+    return self
   }
 
   // MARK: What a commit changes

@@ -97,7 +97,4 @@ package final class PartCache: Sendable {
       State(epoch: epoch, seq: zone.seq, purged: zone.purged)
     )
   }
-
-  /// Removes all parts.
-  package func removeAll() { contents.withLock { $0 = Contents() } }
 }

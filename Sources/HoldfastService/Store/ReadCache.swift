@@ -12,7 +12,8 @@ package protocol DatabaseState: Equatable, Sendable {
 ///
 /// All of it is true in one state of the database. Whoever asks says in which state the database is, which others change as well: in any other state
 /// nothing is found. The writer goes on from state to state: it changes or drops what its commit has changed, and drops everything where it can't tell
-/// what that was: after a commit of somebody else, and after one that wrote more than its delta.
+/// what that was: after a commit of somebody else, and after one that wrote more than its delta. What is dropped is freed behind the lock, as that
+/// may take long.
 ///
 /// @unchecked Sendable: all variables are touched under the lock alone.
 package final class ReadCache<State: DatabaseState>: @unchecked Sendable {
@@ -34,16 +35,17 @@ package final class ReadCache<State: DatabaseState>: @unchecked Sendable {
   ///
   /// - Parameter isCurrent: whether the database may still be in that state, and the cache is in an older one.
   package func begin(at seen: State, isCurrent: (State?) -> Bool) {
-    lock.hold {
-      if state == seen { isQuiet = true } else if !isWriting, isCurrent(state) { removeAll(at: seen) }
+    _ = lock.hold { () -> CachedRows? in
+      if state == seen { isQuiet = true } else if !isWriting, isCurrent(state) { return takeAll(at: seen) }
+      return nil
     }
   }
 
   /// The writer begins a transaction in a state.
   package func enter(_ seen: State?) {
-    lock.hold {
+    _ = lock.hold {
       isWriting = true
-      if seen == nil || state != seen { removeAll(at: seen) }
+      return seen == nil || state != seen ? takeAll(at: seen) : nil
     }
   }
 
@@ -57,21 +59,25 @@ package final class ReadCache<State: DatabaseState>: @unchecked Sendable {
   ///   - after: the state in which the database is now.
   ///   - delta: all that it wrote; nil where it wrote more.
   package func advance(from before: State?, to after: State?, _ delta: Delta?) {
-    lock.hold {
+    _ = lock.hold { () -> CachedRows? in
       isWriting = false
       guard let before, let after, let delta, state == before, after.follows(before), !rows.isFull
       else {
         // Of the state of now nothing is known, and a reader may begin in it.
-        return removeAll(at: nil)
+        return takeAll(at: nil)
       }
       (state, isQuiet) = (after, true)
       rows.apply(delta)
+      return nil
     }
   }
 
-  private func removeAll(at state: State?) {
+  /// Begins with nothing in a state.
+  ///
+  /// - Returns: what was known before.
+  private func takeAll(at state: State?) -> CachedRows {
     (self.state, isQuiet) = (state, false)
-    rows.removeAll()
+    return rows.takeAll()
   }
 
   /// Finds something that is true in a state.
@@ -81,10 +87,11 @@ package final class ReadCache<State: DatabaseState>: @unchecked Sendable {
 
   /// Keeps something that was read in a state.
   package func keep(at seen: State, _ body: (inout CachedRows) -> Void) {
-    lock.hold {
-      guard state == seen else { return }
-      if rows.isFull { rows.removeAll() }
+    _ = lock.hold { () -> CachedRows? in
+      guard state == seen else { return nil }
+      let dropped = rows.isFull ? rows.takeAll() : nil
       body(&rows)
+      return dropped
     }
   }
 }
