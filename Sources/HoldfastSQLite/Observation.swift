@@ -15,26 +15,18 @@ final class Observation {
   /// Called after each commit with what it changed.
   @exclusivity(unchecked) private(set) var handler: ((SQLiteChanges) -> Void)?
 
-  /// The tables changed since the transaction began.
-  private(set) var tables: TextSet = []
-
-  /// Their rows. A savepoint that is rolled back leaves what it has changed.
-  private var rows: TextMap<ChangedRows> = [:]
-
-  /// Those of the table of the last row seen.
-  private var lastRows: ChangedRows?
+  /// The tables changed since the transaction began, in the order of their first changes. A savepoint that is rolled back leaves the rows that it has
+  /// changed of those from before it.
+  @exclusivity(unchecked) private var changed: [ChangedTable] = []
 
   /// The tables that the statements since `collectReads` read; nil when nobody asks.
   @exclusivity(unchecked) private var read: TextSet?
 
   /// The number of rows that the update hook has seen; it wraps around.
-  private(set) var rowsSeen: UInt64 = 0
-
-  /// The table of the last row, so that consecutive rows of one table cost one comparison each.
-  private var last: ContiguousArray<CChar> = []
+  @exclusivity(unchecked) private(set) var rowsSeen: UInt64 = 0
 
   /// Whether a COMMIT has begun and its success is still unknown.
-  private var commitBegan = false
+  @exclusivity(unchecked) private var commitBegan = false
 
   /// What is done before each statement that may write one of some tables.
   var beforeWriting: (tables: TextSet, action: () throws(SQLiteError) -> Void)?
@@ -101,7 +93,9 @@ final class Observation {
       database,
       { context, _, _, table, row in
         guard let context, let table else { return }
-        Unmanaged<Observation>.fromOpaque(context).takeUnretainedValue().changed(table, row)
+        let observation = Unmanaged<Observation>.fromOpaque(context).takeUnretainedValue()
+        observation.rowsSeen &+= 1
+        observation.table(table).add(row)
       }, context)
     sqlite3_commit_hook(
       database,
@@ -138,20 +132,15 @@ final class Observation {
   func settle(_ database: OpaquePointer) {
     guard commitBegan else { return }
     commitBegan = false
-    guard sqlite3_get_autocommit(database) != 0, !tables.isEmpty else { return }
-    let committed = TextMap(tables.map { ($0, rows[$0]?.rows ?? .any) })
+    guard sqlite3_get_autocommit(database) != 0, !changed.isEmpty else { return }
+    let committed = SQLiteChanges(changed)
     purge()
-    handler?(SQLiteChanges(committed))
+    handler?(committed)
   }
 
   /// Notes tables of which any row may have changed.
   func changedAny(_ names: TextSet) {
-    tables.formUnion(names)
-    for name in names {
-      let known = rows[name, default: ChangedRows()]
-      rows[name] = known
-      known.addAny()
-    }
+    for name in names { name.withCString { table($0) }.addAny() }
   }
 
   /// Runs `body` and gives the names of the tables that its statements read.
@@ -170,31 +159,22 @@ final class Observation {
 
   /// Discards the changes of the open transaction.
   private func purge() {
-    tables = []
-    rows = [:]
-    (last, lastRows) = ([], nil)
+    changed.removeAll(keepingCapacity: true)
     commitBegan = false
   }
 
-  /// Restores an earlier set of changed tables, for a savepoint that is rolled back.
-  func restore(_ earlier: TextSet) {
-    tables = earlier
-    (last, lastRows) = ([], nil)
-  }
+  /// How many tables have changed, for a savepoint.
+  var mark: Int { changed.count }
 
-  private func changed(_ table: UnsafePointer<CChar>, _ row: Int64) {
-    rowsSeen &+= 1
-    let isLast = last.withUnsafeBufferPointer { known in
-      if let base = known.baseAddress { sqlite3_stricmp(base, table) == 0 } else { false }
-    }
-    if isLast, let lastRows { return lastRows.add(row) }
-    let name = String(cString: table)
-    last = ContiguousArray(name.utf8CString)
-    tables.insert(name)
-    let known = rows[name, default: ChangedRows()]
-    rows[name] = known
-    known.add(row)
-    lastRows = known
+  /// Leaves out the tables that a savepoint was the first to change, as it is rolled back.
+  func restore(to mark: Int) { changed.removeLast(max(0, changed.count - mark)) }
+
+  /// A table that the open transaction changes, by a name that SQLite gives: mostly one of the last ones.
+  private func table(_ name: UnsafePointer<CChar>) -> ChangedTable {
+    if let known = changed.last(where: { $0.isNamed(name) }) { return known }
+    let table = ChangedTable(name)
+    changed.append(table)
+    return table
   }
 
   private func note(trigger: UnsafePointer<CChar>, writing table: UnsafePointer<CChar>?) {

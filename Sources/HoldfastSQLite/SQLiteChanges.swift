@@ -1,3 +1,4 @@
+internal import CSQLite
 package import HoldfastCore
 
 /// What commits have changed: tables, and their rows where SQLite names them.
@@ -21,7 +22,9 @@ package struct SQLiteChanges: Sendable, Equatable {
 
   private var changed: TextMap<Rows>
 
-  init(_ changed: TextMap<Rows>) { self.changed = changed }
+  init(_ tables: [ChangedTable]) {
+    changed = TextMap(tables.map { ($0.text, $0.rows) }, uniquingKeysWith: { $1 })
+  }
 
   /// The names of the tables.
   package var tables: TextSet { TextSet(changed.map { $0.key }) }
@@ -43,10 +46,23 @@ package struct SQLiteChanges: Sendable, Equatable {
   }
 }
 
-/// The row numbers of one table that the open transaction has changed.
-final class ChangedRows {
-  private(set) var numbers: [Int64] = []
-  private(set) var isAny = false
+/// A table that the open transaction has changed, with the numbers of its changed rows.
+///
+/// It belongs to its connection's thread, so access to it is not checked at run time.
+final class ChangedTable {
+  private let name: ContiguousArray<CChar>
+  @exclusivity(unchecked) private var numbers: [Int64] = []
+  @exclusivity(unchecked) private var isAny = false
+
+  init(_ name: UnsafePointer<CChar>) {
+    self.name = String(cString: name).utf8CString
+  }
+
+  var text: String { name.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } } ?? "" }
+
+  func isNamed(_ other: UnsafePointer<CChar>) -> Bool {
+    name.withUnsafeBufferPointer { sqlite3_stricmp($0.baseAddress, other) == 0 }
+  }
 
   func add(_ number: Int64) {
     // A row that several triggers touch comes several times in a row.

@@ -144,7 +144,7 @@ extension SQLiteConnection {
   package func savepoint<T>(_ name: String = "holdfast", _ body: () throws -> T) throws -> T {
     let quoted = SQLiteName.quoted(name)
     let isOutermost = !isInTransaction
-    let tables = observation.tables
+    let mark = observation.mark
     try run("SAVEPOINT \(quoted)")
     do {
       let result = try body()
@@ -158,7 +158,7 @@ extension SQLiteConnection {
       do {
         try run("ROLLBACK TO \(quoted)")
         try run("RELEASE \(quoted)")
-        observation.restore(tables)
+        observation.restore(to: mark)
       } catch {
         rollBack()
       }

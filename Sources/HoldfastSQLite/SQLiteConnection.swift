@@ -19,7 +19,7 @@ public final class SQLiteConnection {
   }
 
   private var handle: OpaquePointer?
-  private var statements: TextMap<Statement> = [:]
+  private var statements: [StatementText: Statement] = [:]
   let observation = Observation()
   /// The files of the write-ahead log at the first call of `checkPlace`.
   var logIdentity: [FileIdentity?] = []
@@ -108,16 +108,18 @@ public final class SQLiteConnection {
   ///
   /// A running statement is never returned twice: a request for the same text meanwhile prepares a new one. So bind and step before you
   /// request the same text again, and reset a statement that you leave early. Bindings of an earlier use are still present. On the hottest
-  /// paths keep the statement in a property, because the lookup hashes the text.
+  /// paths keep the statement in a property.
   /// - Parameter sql: exactly one statement; pass values as parameters, not in the text.
   /// - Throws: `.error` if the SQL is wrong, `.misuse` unless it is one statement, `.notADatabase`, `.busy` and others if the schema can't
   ///   be read.
   package func statement(_ sql: String) throws(SQLiteError) -> Statement {
-    if let known = statements[sql], !known.isRunning { return known }
+    let text = StatementText(sql)
+    let known = statements[text]
+    if let known, !known.isRunning { return known }
     let prepared = try prepare(sql)
-    if statements[sql] == nil {
+    if known == nil {
       if statements.count >= Self.cacheLimit { statements.removeAll(keepingCapacity: true) }
-      statements[sql] = prepared
+      statements[text] = prepared
     }
     return prepared
   }
@@ -230,6 +232,31 @@ extension SQLiteConnection {
       return try withExtendedLifetime(question) { try body() }
     }
   }
+}
+
+/// The text of a statement as a key, compared by bytes. It is hashed eight bytes at a time: texts of statements are long, and those of strangers are none.
+private struct StatementText: Hashable {
+  private let sum: UInt64
+  private let text: String
+
+  init(_ text: String) {
+    var text = text
+    sum = text.withUTF8 { bytes in
+      let bytes = UnsafeRawBufferPointer(bytes)
+      var sum = UInt64(bytes.count)
+      var place = 0
+      while place + 8 <= bytes.count {
+        sum = (sum ^ bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)) &* 0x9e37_79b9_7f4a_7c15
+        sum ^= sum >> 32
+        place += 8
+      }
+      for byte in bytes[place...] { sum = (sum ^ UInt64(byte)) &* 0x9e37_79b9_7f4a_7c15 }
+      return sum
+    }
+    self.text = text
+  }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(sum) }
 }
 
 /// The context of the progress handler.

@@ -111,6 +111,9 @@ package final class LocalDatabase {
     return Stamp(rawValue: clock?.integer ?? 0)
   }
 
+  /// The name of this device in positions.
+  func replica() throws -> String { try connection.value("SELECT replica FROM holdfast_local")?.text ?? "" }
+
   /// The token of the session; nil when nobody is signed in.
   ///
   /// - Throws: also what the app's storage throws, as with a locked phone. So only what talks to the server asks for it.

@@ -41,7 +41,7 @@ public final class Database {
 
   /// Makes places in a row.
   func run(of count: Int, between left: Position?, and right: Position?) throws -> [Position] {
-    guard let replica = Position.Replica(try local.state().replica) else {
+    guard let replica = Position.Replica(try local.replica()) else {
       throw StoreError(.databaseIsBroken, "The name of this device's positions is missing.")
     }
     return Position.run(
