@@ -27,7 +27,7 @@ import Testing
   @Test("a zone that moves during its call is told again, as the call may have left out its author")
   func movesDuringCall() {
     var plan = WebhookPlan()
-    plan.scanned()
+    plan.scanned([])
     plan.add(zones("a", by: 1))
     #expect(plan.begin(["a"]) == ["a": 1])
     plan.add(zones("a", by: 2))
@@ -41,7 +41,7 @@ import Testing
   @Test("refused zones that are always due take turns with the others, and among each other (I12)")
   func turns() {
     var plan = WebhookPlan()
-    plan.scanned()
+    plan.scanned([])
     plan.add(zones("a", "b"))
     _ = plan.begin(["a", "b"])
     plan.refused(["a", "b"], now: 0, random: 0)
@@ -62,7 +62,7 @@ import Testing
   @Test("a zone that moves again before it was told is told once")
   func coalesces() {
     var plan = WebhookPlan()
-    plan.scanned()
+    plan.scanned([])
     plan.add(zones("a", "b"))
     plan.add(zones("a"))
     #expect(plan.next(10, now: 0) == ["a", "b"])
@@ -98,10 +98,10 @@ import Testing
   @Test("a database that can't be asked which zones are behind is left alone for longer and longer, too")
   func waitsToScan() {
     var plan = WebhookPlan()
-    #expect(plan.mustScan && plan.nextTime(now: 0) == 0)
+    #expect(plan.scanPlace(now: 0) == "" && plan.nextTime(now: 0) == 0)
     plan.postponed(now: 0, retryAfter: 1000, random: 0)
-    #expect(plan.nextTime(now: 0) == 1000)
-    plan.scanned()
+    #expect(plan.scanPlace(now: 999) == nil && plan.nextTime(now: 0) == 1000)
+    plan.scanned([])
     #expect(plan.nextTime(now: 0) == nil)
   }
 
@@ -128,12 +128,33 @@ import Testing
   @Test("more zones than are kept in memory are asked for in the database (I11)")
   func bounded() {
     var plan = WebhookPlan()
-    plan.scanned()
+    plan.scanned([])
     plan.add((0..<WebhookPlan.limit).map { ("zone \($0)", nil) })
-    #expect(!plan.mustScan)
     plan.add(zones("one more"))
-    #expect(plan.mustScan)
-    #expect(!plan.next(.max, now: 0).contains("one more"))
+    let told = plan.next(WebhookPlan.scanSize, now: 0)
+    #expect(plan.scanPlace(now: 0) == nil && !told.contains("one more"))
+    _ = plan.begin(told)
+    plan.succeeded(told)
+    #expect(plan.scanPlace(now: 0) == "")
+  }
+
+  @Test("a scan goes on behind zones that are refused again and again (I12)")
+  func scansOn() {
+    var plan = WebhookPlan()
+    let refused = (0..<WebhookPlan.scanSize).map { "a\(10_000 + $0)" }
+    plan.scanned(refused)
+    _ = plan.begin(refused)
+    plan.refused(refused, now: 0, random: 0)
+    #expect(plan.scanPlace(now: 0) == refused.last)
+    plan.scanAgain()
+    plan.scanned(["healthy"])
+    let alone = plan.next(10, now: 0)
+    _ = plan.begin(alone)
+    plan.refused(alone, now: 0, random: 0)
+    #expect(plan.next(10, now: 0) == ["healthy"])
+    #expect(plan.scanPlace(now: 0) == "")
+    plan.scanned([])
+    #expect(plan.scanPlace(now: 0) == nil)
   }
 
   @Test("the signature is HMAC-SHA256 of the time and the body")

@@ -26,17 +26,14 @@ enum PostgresReadStatements {
     let process = "pg_backend_pid(), ' ', pg_postmaster_start_time()"
     return "concat(pg_current_snapshot()::text, ' ', \(process)\(timeline.map { ", ' ', \($0)" } ?? ""))"
   }
-  static let findAllUnnotified = PostgresStatement(unnotified("z.seq > coalesce(t.seq, 0)"))
-  static let findUnnotified = PostgresStatement(unnotified("z.zone = ANY ($2)"))
-
-  static func unnotified(_ condition: String) -> String {
+  static let findZonesToNotify: PostgresStatement = """
+    SELECT z.zone, z.seq, z.public, (SELECT string_agg(m."user", ' ') FROM holdfast.access m WHERE m.zone = z.zone)
+    FROM holdfast.zones z WHERE z.zone = ANY ($1) ORDER BY z.zone
     """
-    SELECT z.zone, z.seq, z.public,
-      (SELECT string_agg(m."user", ' ') FROM holdfast.access m WHERE m.zone = z.zone)
-    FROM holdfast.zones z LEFT JOIN holdfast.notified t ON t.zone = z.zone
-    WHERE \(condition) ORDER BY z.zone LIMIT $1
+  static let findUnnotified: PostgresStatement = """
+    SELECT z.zone FROM holdfast.zones z LEFT JOIN holdfast.notified t ON t.zone = z.zone
+    WHERE z.zone > $1 AND z.seq > coalesce(t.seq, 0) ORDER BY z.zone LIMIT $2
     """
-  }
 
   static let findClaims: PostgresStatement =
     "SELECT c.zone, c.device, c.state, c.proven FROM holdfast.zone_claims c WHERE c.account = $1"

@@ -249,15 +249,19 @@ final class PostgresReader: StoreReader {
     throw ServerError(.damaged, "The refusals of a device are read with it alone.")
   }
 
-  func unnotified(_ zones: [String]?, limit: Int) throws -> [UnnotifiedZone] {
-    var parameters = PostgresParameters(Int64(limit))
-    if let zones { parameters.append(array: zones) }
-    let rows = try connection.query(zones == nil ? Read.findAllUnnotified : Read.findUnnotified, parameters)
+  func zonesToNotify(_ zones: [String]) throws -> [UnnotifiedZone] {
+    let rows = try connection.query(Read.findZonesToNotify, PostgresParameters(array: zones))
     return rows.indices.map { row in
       UnnotifiedZone(
         zone: rows.text(row, 0), seq: rows.int64(row, 1), isPublic: rows.bool(row, 2),
         users: (rows.optionalText(row, 3) ?? "").split(separator: " ").map(String.init))
     }
+  }
+
+  func unnotifiedZones(after place: String, limit: Int) throws -> [String] {
+    var parameters = PostgresParameters(place)
+    parameters.append(Int64(limit))
+    return try connection.query(Read.findUnnotified, parameters).texts
   }
 
   func moment<Result>(_ body: () throws -> Result) throws -> Result {

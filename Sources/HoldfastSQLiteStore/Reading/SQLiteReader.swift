@@ -212,24 +212,26 @@ final class SQLiteReader: StoreReader {
     return refusals
   }
 
-  func unnotified(_ zones: [String]?, limit: Int) throws -> [UnnotifiedZone] {
-    let condition =
-      zones == nil
-      ? "z.seq > coalesce(t.seq, 0) AND ?1 IS NULL" : "z.zone IN (SELECT value FROM json_each(?1))"
-    let rows = try connection.rows(
+  func zonesToNotify(_ zones: [String]) throws -> [UnnotifiedZone] {
+    try connection.rows(
       """
-      SELECT z.zone, z.seq, z.public, (SELECT group_concat(user, ' ') FROM holdfast_access m WHERE m.zone = z.zone)
-      FROM holdfast_zones z LEFT JOIN holdfast_notified t ON t.zone = z.zone
-      WHERE \(condition) ORDER BY z.zone LIMIT ?2
-      """,
-      [
-        zones.map { .list($0) } ?? .null, .integer(Int64(limit)),
-      ])
-    return rows.map { row in
+      SELECT zone, seq, public, (SELECT group_concat(user, ' ') FROM holdfast_access m WHERE m.zone = z.zone)
+      FROM holdfast_zones z WHERE zone IN (SELECT value FROM json_each(?)) ORDER BY zone
+      """, [.list(zones)]
+    ).map { row in
       UnnotifiedZone(
         zone: row[0].text ?? "", seq: row[1].integer ?? 0, isPublic: row[2].integer == 1,
         users: (row[3].text ?? "").split(separator: " ").map(String.init))
     }
+  }
+
+  func unnotifiedZones(after place: String, limit: Int) throws -> [String] {
+    try connection.rows(
+      """
+      SELECT z.zone FROM holdfast_zones z LEFT JOIN holdfast_notified t ON t.zone = z.zone
+      WHERE z.zone > ? AND z.seq > coalesce(t.seq, 0) ORDER BY z.zone LIMIT ?
+      """, [.text(place), .integer(Int64(limit))]
+    ).map { $0[0].text ?? "" }
   }
 
   func pushTargets(_ audience: PushAudience, after number: Int64, limit: Int) throws -> [PushTarget] {

@@ -147,7 +147,10 @@ final class RequestDispatcher: Sendable {
     let writer = writer
     try webhook?.start(
       Webhook.Surroundings(
-        unnotified: { zones, limit in try database.read { try $0.unnotified(zones, limit: limit) } },
+        unnotified: { place, limit in
+          try database.read { try $0.unnotifiedZones(after: place, limit: limit) }
+        },
+        zones: { names in try database.read { try $0.zonesToNotify(names) } },
         devices: { audience, number, limit in
           try database.read { try $0.pushTargets(audience, after: number, limit: limit) }
         },

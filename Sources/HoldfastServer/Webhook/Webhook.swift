@@ -12,8 +12,10 @@ import HoldfastService
 final class Webhook: @unchecked Sendable {
   /// The dependencies on the rest of the server.
   struct Surroundings: Sendable {
-    /// The named zones, or any with undelivered changes if nil; at most `limit`.
-    let unnotified: @Sendable (_ zones: [String]?, _ limit: Int) throws -> [UnnotifiedZone]
+    /// The first zones with undelivered changes behind a place.
+    let unnotified: @Sendable (_ place: String, _ limit: Int) throws -> [String]
+    /// The named zones.
+    let zones: @Sendable (_ names: [String]) throws -> [UnnotifiedZone]
     /// Devices with push tokens.
     let devices: @Sendable (PushAudience, _ after: Int64, _ limit: Int) throws -> [PushTarget]
     /// Records deliveries and dead push tokens; false if that fails.
@@ -71,13 +73,13 @@ final class Webhook: @unchecked Sendable {
     return given
   }
 
-  private enum Work { case scan, tell([String], authors: TextMap<Int64>) }
+  private enum Work { case scan(after: String), tell([String], authors: TextMap<Int64>) }
 
   private func run(_ surroundings: Surroundings) {
     while let work = nextWork() {
       do {
         switch work {
-        case .scan: try scan()
+        case .scan(let place): try scan(after: place)
         case .tell(let zones, let authors): try tell(zones, authors)
         }
       } catch {
@@ -93,22 +95,19 @@ final class Webhook: @unchecked Sendable {
       let now = surroundings.environment.measured()
       let zones = plan.next(configuration.batch, now: now)
       if !zones.isEmpty { return .work(.tell(zones, authors: plan.begin(zones))) }
+      if let place = plan.scanPlace(now: now) { return .work(.scan(after: place)) }
       let time = plan.nextTime(now: now)
-      if plan.mustScan, let time, time <= now { return .work(.scan) }
       return .nothing(until: time.map { .exact + .milliseconds(max($0 - now, 1)) })
     }
   }
 
-  private func scan() throws {
-    let found = try surroundings.unnotified(nil, WebhookPlan.limit / 10)
-    lock.hold {
-      plan.add(found.map { ($0.zone, nil) })
-      if found.count < WebhookPlan.limit / 10 { plan.scanned() }
-    }
+  private func scan(after place: String) throws {
+    let found = try surroundings.unnotified(place, WebhookPlan.scanSize)
+    lock.hold { plan.scanned(found) }
   }
 
   private func tell(_ zones: [String], _ authors: TextMap<Int64>) throws {
-    let unnotified = try surroundings.unnotified(zones, zones.count)
+    let unnotified = try surroundings.zones(zones)
     if unnotified.isEmpty { return lock.hold { plan.succeeded(zones) } }
     var devices = WebhookDevices(
       unnotified, authors: authors, limit: configuration.deviceBatch, find: surroundings.devices)

@@ -20,6 +20,8 @@ struct WebhookPlan {
 
   /// The maximum number of zones in memory. Beyond it, the database is scanned.
   static let limit = 100_000
+  /// The maximum number of zones that a step of a scan finds.
+  static let scanSize = 10_000
   /// The first and the longest wait after a failure, in milliseconds.
   static let backOff: (first: Int64, longest: Int64) = (1000, 300_000)
 
@@ -30,15 +32,16 @@ struct WebhookPlan {
   private var wasAlone = false
   private var failures = 0
   private var notBefore: Int64 = 0
-  /// Whether the database must be scanned for zones with undelivered changes.
-  private(set) var mustScan = true
+  /// Behind which zone the database must be scanned for zones with undelivered changes; nil for nowhere.
+  private var place: String? = ""
+  /// Whether it must be scanned once more, as changes may have been missed before the place.
+  private var mustRepeat = false
 
   /// Adds changed zones, each with the device that wrote it; 0 or nil for several devices, or if unknown.
   mutating func add(_ zones: some Sequence<(key: String, value: Int64?)>) {
     for (zone, author) in zones {
       if waiting[zone] == nil, waiting.count >= Self.limit {
-        mustScan = true
-        return
+        return scanAgain()
       }
       waiting[zone, default: Waiting()].add(author ?? 0)
     }
@@ -63,11 +66,23 @@ struct WebhookPlan {
     sent = [:]
   }
 
-  /// Records that a scan returned all undelivered zones.
-  mutating func scanned() { mustScan = false }
+  /// Behind which zone the next step of a scan begins; nil for none now. It goes on while refused zones wait, if there is room for what it finds.
+  func scanPlace(now: Int64) -> String? { now >= notBefore && hasRoom ? place : nil }
+
+  private var hasRoom: Bool { waiting.count <= Self.limit - Self.scanSize }
+
+  /// Adds the zones that a step of a scan has found behind its place.
+  mutating func scanned(_ zones: [String]) {
+    add(zones.lazy.map { ($0, nil) })
+    if zones.count == Self.scanSize {
+      place = zones.last
+    } else {
+      (place, mustRepeat) = (mustRepeat ? "" : nil, false)
+    }
+  }
 
   /// Requests a scan, because changes may have been missed.
-  mutating func scanAgain() { mustScan = true }
+  mutating func scanAgain() { if place == nil { place = "" } else { mustRepeat = place != "" } }
 
   /// The zones of the next call; empty if none are due.
   func next(_ limit: Int, now: Int64) -> [String] {
@@ -84,8 +99,8 @@ struct WebhookPlan {
 
   /// The time when `next` may return zones, or the database must be scanned. Nil if only new changes can cause either.
   func nextTime(now: Int64) -> Int64? {
-    guard let first = waiting.values.map(\.notBefore).min() else { return mustScan ? notBefore : nil }
-    return max(first, notBefore)
+    let first = place != nil && hasRoom ? notBefore : waiting.values.map(\.notBefore).min()
+    return first.map { max($0, notBefore) }
   }
 
   /// Records that zones were delivered, or do not exist. A zone that changed since the call began stays: only its next call names the

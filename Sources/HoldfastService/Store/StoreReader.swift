@@ -109,10 +109,15 @@ package protocol StoreReader: CollectionReader {
   /// - Returns: false if another connection prevents it at this moment.
   func emptyLog() throws -> Bool
 
-  /// The named zones, or all zones with changes that the webhook was not notified of.
+  /// The named zones, for the webhook.
+  func zonesToNotify(_ zones: [String]) throws -> [UnnotifiedZone]
+
+  /// The zones with changes that the webhook was not notified of, in the order of their names.
   ///
-  /// - Parameter limit: the maximum number of zones.
-  func unnotified(_ zones: [String]?, limit: Int) throws -> [UnnotifiedZone]
+  /// - Parameters:
+  ///   - place: returns only zones with greater names.
+  ///   - limit: the maximum number of zones.
+  func unnotifiedZones(after place: String, limit: Int) throws -> [String]
 
   /// Devices with push tokens, ordered by number. A device that follows several zones is in several results.
   ///

@@ -152,7 +152,9 @@ package final class ScopedReader: StoreReader {
 
   package func emptyLog() throws -> Bool { false }
 
-  package func unnotified(_ zones: [String]?, limit: Int) throws -> [UnnotifiedZone] { [] }
+  package func zonesToNotify(_ zones: [String]) throws -> [UnnotifiedZone] { [] }
+
+  package func unnotifiedZones(after place: String, limit: Int) throws -> [String] { [] }
 
   package func pushTargets(_ audience: PushAudience, after number: Int64, limit: Int) throws -> [PushTarget] {
     []
