@@ -151,16 +151,17 @@ struct PostgresCatalog {
   /// Splits a list of names that line breaks join.
   private static func names(_ text: String) -> [String] { text.split(separator: "\n").map(String.init) }
 
-  private static let findTables: PostgresStatement = """
+  private static let findTables = PostgresStatement(
+    """
     SELECT c.oid::bigint, w.name, format('%I.%I', n.nspname, c.relname), c.relkind::text, c.relispartition OR EXISTS (
         SELECT FROM pg_inherits i WHERE c.oid IN (i.inhrelid, i.inhparent)), pg_has_role(c.relowner, 'USAGE'),
       c.relkind IN ('r', 'p') AND EXISTS (SELECT FROM pg_rewrite w WHERE w.ev_class = c.oid),
       c.relkind IN ('r', 'p') AND row_security_active(c.oid),
-      EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal AND t.tgname NOT LIKE 'holdfast\\_%'
-        AND t.tgtype & 3 = 3 AND t.tgenabled <> 'D')
+      EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = c.oid AND t.tgtype & 3 = 3
+        AND \(TeamTrigger.condition))
     FROM unnest($1::text[]) w (name) JOIN pg_class c ON c.oid = to_regclass(w.name)
     JOIN pg_namespace n ON n.oid = c.relnamespace
-    """
+    """)
   /// A domain may be over another domain: the innermost type decides how values are read and written. With the modifier -1, `format_type`
   /// gives names that a cast takes without a limit (`bpchar`, not `character`).
   private static let findColumns: PostgresStatement = """

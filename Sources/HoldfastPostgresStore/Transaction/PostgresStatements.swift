@@ -77,11 +77,11 @@ package struct PostgresStatements {
     SELECT holdfast.overtaken() FROM unnest($1::text[], $2::text[]) AS k (t, i)
     JOIN holdfast.records r ON r.record_table = k.t AND r.id = k.i LIMIT 1
     """
-  /// Whether a trigger of a team may run in a transaction that writes the tables `$1`: one of theirs, of Holdfast's own tables, of a part of
-  /// these, or of a table that a foreign key with an action leads to.
+  /// Whether a trigger or rule of a team may run in a transaction that writes the tables `$1`: one of theirs, of Holdfast's own tables, of a part
+  /// of these, or of a table that a foreign key with an action leads to.
   static let findTriggers = PostgresStatement(
     """
-    SELECT EXISTS (SELECT FROM pg_trigger t WHERE \(ofTeam)) AND EXISTS (
+    SELECT (EXISTS (SELECT FROM pg_trigger t WHERE \(ofTeam)) OR EXISTS (SELECT FROM pg_rewrite w WHERE \(isRule))) AND EXISTS (
       WITH RECURSIVE reached AS (
         SELECT to_regclass(n)::oid AS id FROM unnest($1::text[]) n
         UNION SELECT c.oid FROM pg_class c WHERE c.relnamespace = to_regnamespace('holdfast') AND c.relkind IN ('r', 'p')
@@ -90,9 +90,12 @@ package struct PostgresStatements {
           UNION ALL SELECT k.conrelid FROM pg_constraint k WHERE k.confrelid = r.id AND k.contype = 'f'
             AND (k.confdeltype IN ('c', 'n', 'd') OR k.confupdtype IN ('c', 'n', 'd'))
         ) n
-      ) SELECT FROM reached r JOIN pg_trigger t ON t.tgrelid = r.id WHERE \(ofTeam))
+      ) SELECT FROM reached r WHERE EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = r.id AND \(ofTeam))
+        OR EXISTS (SELECT FROM pg_rewrite w WHERE w.ev_class = r.id AND \(isRule)))
     """)
-  private static let ofTeam = "NOT t.tgisinternal AND t.tgname NOT LIKE 'holdfast\\_%' AND t.tgenabled <> 'D'"
+  private static let ofTeam = TeamTrigger.condition
+  /// Not that of a view, nor one of PostgreSQL's own.
+  private static let isRule = "w.ev_type <> '1' AND w.ev_enabled <> 'D' AND w.ev_class >= 16384"
   static let holdDevices: PostgresStatement =
     "SELECT FROM holdfast.devices WHERE number = ANY ($1) ORDER BY number FOR NO KEY UPDATE"
   static let holdZones: PostgresStatement =

@@ -8,7 +8,8 @@ import HoldfastService
 struct PostgresTeamTriggers {
   /// Selects the name of each such trigger, and whether it writes a table of the schema. `OFFSET 0` keeps PostgreSQL from examining the
   /// functions of no such trigger, which are thousands. Parameter `$1`: the tables that are not in the schema.
-  private static let find: PostgresStatement = #"""
+  private static let find = PostgresStatement(
+    #"""
     SELECT name, writes FROM (
     SELECT format('%s on %s', t.tgname, t.tgrelid::regclass::text) AS name, bool_or(k.is_known) AS is_known, bool_or(EXISTS (
       SELECT FROM holdfast.tables w JOIN pg_class c ON c.oid = to_regclass(w.relation)
@@ -18,23 +19,24 @@ struct PostgresTeamTriggers {
     JOIN (SELECT to_regclass(h.relation) AS oid, true AS is_known FROM holdfast.tables h
       UNION SELECT to_regclass(r), false FROM unnest($1::text[]) r) k ON t.tgrelid = k.oid
     CROSS JOIN LATERAL (SELECT regexp_replace(p.prosrc, '''[^'']*''|--[^\n]*', '', 'g') AS body OFFSET 0) b
-    WHERE NOT t.tgisinternal AND t.tgname NOT LIKE 'holdfast\_%' AND t.tgenabled <> 'D'
+    WHERE \#(TeamTrigger.condition)
       AND b.body ~* '\m(insert|update|delete|merge|truncate|execute)\M'
     GROUP BY 1) f WHERE is_known OR writes ORDER BY 1
-    """#
+    """#)
 
   /// Selects the name of each trigger before a row of the tables `$1` that assigns one of the columns `$2` of NEW, and not only where it is null;
   /// `|` separates a table's columns.
-  private static let findPlacing: PostgresStatement = #"""
+  private static let findPlacing = PostgresStatement(
+    #"""
     SELECT format('%s on %s', t.tgname, t.tgrelid::regclass::text) AS name
     FROM unnest($1::text[], $2::text[]) w (relation, columns) JOIN pg_trigger t ON t.tgrelid = to_regclass(w.relation)
     JOIN pg_proc p ON p.oid = t.tgfoid
     CROSS JOIN LATERAL (SELECT regexp_replace(p.prosrc, '''[^'']*''|--[^\n]*', '', 'g') AS body OFFSET 0) b
-    WHERE NOT t.tgisinternal AND t.tgname NOT LIKE 'holdfast\_%' AND t.tgenabled <> 'D' AND t.tgtype & 3 = 3
+    WHERE \#(TeamTrigger.condition) AND t.tgtype & 3 = 3
       AND b.body ~* ('((;|\mbegin|\mthen|\melse|\mloop)\s+|\minto\s+(strict\s+)?)new\."?(' || w.columns || ')"?\s*(:?=|\mfrom\M|;)')
       AND b.body !~* ('\mnew\."?(' || w.columns || ')"?\s+is\s+null|coalesce\(\s*new\."?(' || w.columns || ')"?')
     GROUP BY 1 ORDER BY 1
-    """#
+    """#)
 
   private static func placing(
     on connection: PostgresConnection, _ actions: ReferentialActions

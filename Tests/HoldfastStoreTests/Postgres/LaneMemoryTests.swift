@@ -167,14 +167,16 @@ import Testing
     #expect(try epoch() == before)
   }
 
-  @Test("what a team's trigger writes in the same transaction is not written over (I3, I7)")
-  func trigger() throws {
+  @Test(
+    "what a team's trigger writes in the same transaction is not written over, whatever its name (I3, I7)",
+    arguments: ["count_part", "holdfast_count_part"])
+  func trigger(_ name: String) throws {
     let server = try Self.serve(MergeSchema.schema(), statements)
     try SQLWriter(server).run(
       """
       CREATE FUNCTION count_part() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         UPDATE items SET votes = coalesce(votes, 0) + 1 WHERE id = NEW.item_id; RETURN NULL; END $$;
-      CREATE TRIGGER count_part AFTER INSERT ON parts FOR EACH ROW EXECUTE FUNCTION count_part();
+      CREATE TRIGGER \(name) AFTER INSERT ON parts FOR EACH ROW EXECUTE FUNCTION count_part();
       """)
     let alice = try server.signUp("alice")
     let (list, item) = (try alice.makeList(), alice.newID())

@@ -165,6 +165,19 @@ import Testing
     #expect(try server.respond(to: alice.request([])).status == 401)
   }
 
+  @Test("what a rule of a team writes in the lane's transaction is noticed (I10)") func rule() throws {
+    for _ in 0..<4 { _ = try bob.makeItem(list) }
+    try SQLWriter(server).run(
+      """
+      CREATE RULE end_sessions AS ON UPDATE TO holdfast.zones WHERE NEW.zone = '\(list)'
+      DO ALSO UPDATE holdfast.devices SET token_hash = NULL WHERE account = '\(alice.user)'
+      """)
+    try alice.pull()
+    try becomeKnown(alice)
+    _ = try bob.makeItem(list)
+    #expect(try server.respond(to: alice.request([])).status == 401)
+  }
+
   @Test("beside an open transaction of a program, a device is known until somebody writes (I7)")
   func openTransaction() throws {
     let writer = try SQLWriter(server)
