@@ -186,7 +186,6 @@ package final class Service {
       if index > 0, work.hasTakenItsTime || command.isBegun { break }
       work.stores.ledger.author = 0
       work.stores.ledger.scope = command.key?.use.scope
-      // A command throws a problem before it writes anything.
       do { results.append(.success(try apply(command, at: now))) } catch let problem as Problem {
         results.append(.failure(problem))
       }
@@ -223,9 +222,10 @@ package final class Service {
       try invitations.invite(invitation, token, by: key, at: now)
     case .revokeInvitation(let key, let id, let zone):
       try invitations.revokeInvitation(id, to: zone, by: key)
-    case .accept(let key, let token): return try invitations.accept(token, by: key, at: now)
+    case .accept(let key, let token):
+      return try work.whole { try invitations.accept(token, by: key, at: now) }
     case .membership(let key, let change):
-      return try Memberships(work).membership(change, by: key, at: now)
+      return try work.whole { try Memberships(work).membership(change, by: key, at: now) }
     case .keepResult(let result): try work.store.results.keep(result, at: work.environment.now())
     case .notified(let zones, let gone):
       try work.store.zones.setNotified(zones)

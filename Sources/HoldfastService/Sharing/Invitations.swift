@@ -25,6 +25,8 @@ package struct Invitations {
   }
 
   /// Makes the sender a member of an invitation's zone. A member who has the role already does not use up the invitation.
+  ///
+  /// - Throws: `Problem`: changes in memory are undone by the caller, and the invitation is used at the end.
   package func accept(_ token: TokenHash, by key: DeviceKey, at now: Stamp) throws -> Outcome {
     let user = try work.device(key).user
     // Reads the invitation again under the zone's lock, which excludes changes.
@@ -55,15 +57,15 @@ package struct Invitations {
       return outcome(member.id, greater, isNew: true)
     }
     if let member {
-      try work.store.invitations.setUses(invitation.uses - 1, of: invitation.id, in: zone)
       try work.stores.setRole(invitation.role, of: member, by: author)
+      try work.store.invitations.setUses(invitation.uses - 1, of: invitation.id, in: zone)
       return outcome(member.id, invitation.role, isNew: false)
     }
     try work.stores.checkZoneCount(of: user)
     try work.stores.requireRoomForMember(of: zone)
-    try work.store.invitations.setUses(invitation.uses - 1, of: invitation.id, in: zone)
     let id = try work.stores.addMember(user, named: name, role: invitation.role, to: zone, by: author)
     try work.stores.followGroups(of: zone, user)
+    try work.store.invitations.setUses(invitation.uses - 1, of: invitation.id, in: zone)
     return outcome(id, invitation.role, isNew: true)
   }
 

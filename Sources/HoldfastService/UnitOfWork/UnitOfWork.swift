@@ -181,6 +181,20 @@ package final class UnitOfWork {
     }
   }
 
+  /// Runs a command that is no change set as a part, which is undone where it is refused.
+  ///
+  /// - Throws: `Problem`.
+  func whole<Result>(_ body: () throws -> Result) throws -> Result {
+    var result: Result?
+    let refused: RefusedOperation?
+    do { refused = try part { result = try body() } } catch let problem as Problem {
+      try transaction.undoPart()
+      throw problem
+    }
+    guard refused == nil, let result else { throw refused?.problem ?? Problem(.internalError) }
+    return result
+  }
+
   private func refuse(_ run: ChangeSetRun, _ problem: Problem) throws -> RefusedOperation {
     if let transition = Transition(refusal: problem.code) { Trace.took(transition) }
     try transaction.undoPart()
