@@ -315,6 +315,21 @@ import Testing
     #expect(ben.has("lists", more))
   }
 
+  @Test("zones that a user has by groups take none of the room for own ones (I12)") func groupZones() throws {
+    let server = try limited { $0.zones = 4 }
+    let (anna, ben) = (try server.signUp("anna"), try server.signUp("ben"))
+    let lists = try (0..<3).map { try anna.makeList("\($0)") }
+    _ = try anna.share(lists[0], with: "ben")
+    for list in lists[1...] {
+      let member: JSONValue = ["zone": .string(list), "group": .string(lists[0]), "role": "editor"]
+      #expect(try anna.sync([.create("members", anna.newID(), member)]).refused.isEmpty)
+    }
+    try ben.pull()
+    #expect(ben.all("lists").count == 3)
+    for title in ["Home", "Work"] { _ = try ben.makeList(title) }
+    #expect(try ben.refused(.create("lists", ben.newID(), ["title": "x"])).code == .userLimit)
+  }
+
   @Test("invitations that nobody answers are bounded, those of one inviter, too (I11)")
   func invitations() throws {
     let server = try limited {

@@ -34,6 +34,9 @@ final class PostgresConsents: ConsentTable {
   private static let countZones: PostgresStatement = """
     SELECT count(*) FROM (SELECT a.zone FROM holdfast.access a WHERE a."user" = $1 LIMIT $2) z
     """
+  private static let countMemberships: PostgresStatement = """
+    SELECT count(*) FROM (SELECT FROM holdfast.members m WHERE m."user" = $1 AND m.invited_by IS NULL LIMIT $2) z
+    """
   private static let sumBytes: PostgresStatement = """
     SELECT coalesce(sum(z.bytes), 0)::bigint FROM holdfast.access a JOIN holdfast.zones z ON z.zone = a.zone
     WHERE a."user" = $1 AND a.role = 'owner' AND NOT z.public
@@ -98,6 +101,12 @@ final class PostgresConsents: ConsentTable {
     var parameters = PostgresParameters(user)
     parameters.append(Int64(limit))
     return Int(try store.reading.query(Self.countZones, parameters).int64(0, 0))
+  }
+
+  func membershipCount(of user: String, upTo limit: Int) throws -> Int {
+    var parameters = PostgresParameters(user)
+    parameters.append(Int64(limit))
+    return Int(try store.reading.query(Self.countMemberships, parameters).int64(0, 0))
   }
 
   func bytes(of user: String) throws -> Int64 {

@@ -71,6 +71,13 @@ final class SQLiteConsents: ConsentTable {
     return Int(count?.integer ?? 0)
   }
 
+  func membershipCount(of user: String, upTo limit: Int) throws -> Int {
+    let count = try connection.value(
+      "SELECT count(*) FROM (SELECT 1 FROM members WHERE user = ? AND invited_by IS NULL LIMIT ?)",
+      [.text(user), .integer(Int64(limit))])
+    return Int(count?.integer ?? 0)
+  }
+
   func bytes(of user: String) throws -> Int64 {
     try connection.value(
       """

@@ -12,13 +12,15 @@ extension RecordStores {
     )
   }
 
-  /// Whether a user has room for one more zone. Counts ended zones only if they decide.
+  /// Whether a user has room for one more zone. Counts memberships, and ended zones, only if they decide.
   func hasRoomForZone(_ user: String) throws -> Bool {
     let most = max(limits.zones, limits.zonesOfDevice)
     let count = try consents.zoneCount(of: user, upTo: most)
     if count < limits.zones { return true }
     if count >= most { return false }
-    return try count - consents.endedZoneCount(of: user, among: count, &work, isLive: isLive) < limits.zones
+    let own = try consents.membershipCount(of: user, upTo: limits.zones)
+    if own < limits.zones { return true }
+    return try own - consents.endedZoneCount(of: user, among: count, &work, isLive: isLive) < limits.zones
   }
 
   /// Requires that the zones of a user have room for what the change set adds to them.

@@ -31,6 +31,9 @@ package protocol ConsentTable: AnyObject {
   /// The number of zones of a user. Stops counting at `limit`.
   func zoneCount(of user: String, upTo limit: Int) throws -> Int
 
+  /// The number of accepted memberships of a user, without what groups grant. Stops counting at `limit`.
+  func membershipCount(of user: String, upTo limit: Int) throws -> Int
+
   /// The bytes in the zones that a user owns, without public ones.
   func bytes(of user: String) throws -> Int64
 

@@ -116,6 +116,12 @@ package final class ConsentLedger {
     return (counted[user] ?? 0) + zones.changedRoles.growth(of: user)
   }
 
+  /// The number of zones of which a user is a member, without what groups grant; at least `limit` for more. What the transaction makes the user a
+  /// member of counts, also by groups.
+  func membershipCount(of user: String, upTo limit: Int) throws -> Int {
+    try table.membershipCount(of: user, upTo: max(limit, Self.counting)) + zones.changedRoles.growth(of: user)
+  }
+
   /// The stored bytes of the zones that a user owns.
   func bytes(of user: String) throws -> Int64 { try table.bytes(of: user) }
 
