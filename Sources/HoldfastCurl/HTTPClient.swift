@@ -1,5 +1,6 @@
 import CCurl
 import Foundation
+import HoldfastCore
 
 /// HTTP requests over libcurl, with connections that are reused.
 ///
@@ -101,6 +102,7 @@ package final class HTTPClient: Sendable {
     let receiver = Transfer.Receiver(
       head: { head in
         content.isPassed = head.status == 200
+        if receive == nil || !content.isPassed { content.reserve(head) }
         return !content.isPassed || accept(head)
       },
       content: { bytes in
@@ -129,6 +131,12 @@ private final class Content: @unchecked Sendable {
   private(set) var bytes: [UInt8] = []
   /// Whether what arrives is passed on, if somebody receives it.
   var isPassed = false
+
+  /// Makes room for as much as the head says, within reason: it may not be true.
+  func reserve(_ head: HTTPClientHead) {
+    let length = head.headers["content-length"].flatMap { Int($0) } ?? 0
+    bytes.reserveCapacity(min(max(0, length), 16 << 20))
+  }
 
   func add(_ more: [UInt8]) -> Bool {
     bytes += more

@@ -62,6 +62,8 @@ package final class TestDevice {
   package var client: ClientVersion?
   /// Whether it takes records of its own as it sent them.
   package var takesAsSent = false
+  /// Beyond how many changes it takes a snapshot of a new zone.
+  package var snapshotsFrom: Int64?
   /// What the server gave it to show, of itself and of zones.
   package var proof = ""
   package var proofs: TextMap<String> = [:]
@@ -96,6 +98,7 @@ package final class TestDevice {
     body.digest = digest
     body.client = client
     body.takesAsSent = takesAsSent
+    body.snapshotsFrom = snapshotsFrom
     body.proof = proof
     body.claims = claims
     let sealed = sets.map { JSONValue.array($0.map(\.json)).bytes }

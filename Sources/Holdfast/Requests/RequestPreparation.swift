@@ -20,8 +20,9 @@ package struct RequestPreparation {
   ///   - changeSetLimit: the greatest number of change sets, or of records that are recovered.
   ///   - sizeLimit: the bytes of them beyond which none is added.
   ///   - app: what the server is told of the app; nil for nothing.
+  ///   - snapshotsFrom: the number of changes from which on each new zone comes as a snapshot, so that nothing of it need come now; nil for none.
   package func prepare(
-    changeSetLimit: Int, sizeLimit: Int = RequestSize.most, app: String? = nil
+    changeSetLimit: Int, sizeLimit: Int = RequestSize.most, app: String? = nil, snapshotsFrom: Int? = nil
   ) throws -> PreparedRequest? {
     if try database.count("SELECT EXISTS (SELECT 1 FROM holdfast_edits WHERE \(DeviceTables.isLoose))") == 1 {
       try database.transaction(.immediate) { _ = try sealing.sealForeign() }
@@ -46,6 +47,7 @@ package struct RequestPreparation {
       }
       request.digest = digest.text
       request.takesAsSent = true
+      if let snapshotsFrom, try !needsPages() { request.snapshotsFrom = Int64(max(snapshotsFrom, 1)) }
       request.proof = state.proof
       request.claims = try proofs.nextClaims()
       request.unproven = try proofs.unprovenZones()
@@ -66,6 +68,12 @@ package struct RequestPreparation {
         waiting: try outbox.waitingOperations(), changeSets: sealed.count, oldest: oldest,
         recovered: recovered.numbers, claims: request.claims)
     }
+  }
+
+  /// Whether a zone comes from its beginning, and in pages only: it is compared with what is here.
+  private func needsPages() throws -> Bool {
+    try database.count(
+      "SELECT EXISTS (SELECT 1 FROM holdfast_zones WHERE resync IN ('recovered', 'compared'))") == 1
   }
 
   /// Whether the device, its token and the answers that it has dealt with are still those that a request was made with.

@@ -29,6 +29,9 @@ package struct SnapshotDownload: Sendable {
   private var refused: TextSet = []
   private var begun: TextMap<Int> = [:]
 
+  /// The threshold, while it holds for every zone.
+  var ofAll: Int? { refused.isEmpty ? threshold : nil }
+
   func prefers(_ zone: String, changes: Int64) -> Bool {
     threshold.map { changes > $0 } == true && !refused.contains(zone)
   }

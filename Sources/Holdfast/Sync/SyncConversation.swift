@@ -192,7 +192,8 @@ package final class SyncConversation: @unchecked Sendable {
       if try sendPushToken(before: changeSetLimit, database) { return }
       guard
         let request = try RequestPreparation(database: database).prepare(
-          changeSetLimit: changeSetLimit, sizeLimit: requestSize.limit, app: app)
+          changeSetLimit: changeSetLimit, sizeLimit: requestSize.limit, app: app,
+          snapshotsFrom: database.snapshots == nil ? nil : download.ofAll)
       else {
         return run(.signedOut, database)
       }

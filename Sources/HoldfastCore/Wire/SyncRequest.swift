@@ -74,6 +74,8 @@ package struct SyncRequest: Sendable {
   package var changeSets: [ReceivedChangeSet] = []
   /// Whether the device understands `as_sent` in the answer.
   package var takesAsSent = false
+  /// More changes than these of a zone that is new to the device come as a snapshot: the answer leaves them out. Nil for none.
+  package var snapshotsFrom: Int64?
   /// The records to recover on a restored server.
   package var recovered: [Result<RecoveredRecord, Problem>] = []
 
@@ -150,6 +152,11 @@ package struct SyncRequest: Sendable {
           request.unproven.append(try reader.readString())
         }
       case "as_sent": request.takesAsSent = try reader.readBool()
+      case "snapshots_from":
+        request.snapshotsFrom = try reader.readInt64()
+        guard (1...(.max / 2)).contains(request.snapshotsFrom ?? 0) else {
+          throw Problem(.invalidRequest, "snapshots_from must be 1 or more.")
+        }
       case "change_sets": request.changeSets = try readChangeSets(&reader, operations: operations)
       default: throw Problem(.invalidRequest, "Unknown member \"\(key.string.prefix(64))\".")
       }
@@ -253,6 +260,10 @@ package struct SyncRequest: Sendable {
     if schemaVersion > 0 {
       writer.key("schema_version")
       writer.int64(schemaVersion)
+    }
+    if let snapshotsFrom {
+      writer.key("snapshots_from")
+      writer.int64(snapshotsFrom)
     }
     writeProofs(to: &writer)
     if !recovered.isEmpty {

@@ -66,6 +66,7 @@ extension OpenAPIDocument {
         .init("digest", fingerprint),
         .init("first", number),
         .init("chain", fingerprint), .init("schema_version", number), .init("as_sent", ["type": "boolean"]),
+        .init("snapshots_from", ["type": "integer", "minimum": 1]),
         .init("change_sets", OpenAPISchema.list(OpenAPISchema.list(Self.anything, atLeast: 1), atMost: 1000)),
       ], required: ["protocol"], isOpen: true)
     return OpenAPIOperation(

@@ -122,7 +122,10 @@ package struct SyncAnswers {
       writer.key("zones")
       writer.beginArray()
       var proofs: [(zone: String, role: String, seq: Int64)] = []
-      if !mustResend { try writeParts(offered, outcome.created, to: &writer, &proofs) }
+      if !mustResend {
+        try writeParts(
+          offered, outcome.created, snapshotsFrom: request.snapshotsFrom, to: &writer, &proofs)
+      }
       writer.endArray()
       writer.key("lost")
       writer.beginArray()
@@ -177,8 +180,10 @@ package struct SyncAnswers {
   }
 
   /// Writes the zones with changes, the shortest remainder first, until the answer is full.
+  ///
+  /// - Parameter snapshotsFrom: the number of changes beyond which a zone that is new to the device has none in the answer.
   private func writeParts(
-    _ zones: [ZoneProgress], _ created: [CreatedSet], to writer: inout JSONWriter,
+    _ zones: [ZoneProgress], _ created: [CreatedSet], snapshotsFrom: Int64?, to writer: inout JSONWriter,
     _ proofs: inout [(zone: String, role: String, seq: Int64)]
   ) throws {
     for zone in zones where !zone.role.isEmpty && zone.isFenced(epoch: epoch) {
@@ -196,6 +201,16 @@ package struct SyncAnswers {
       writer.endObject()
     }
     var waiting = ZoneProgress.waiting(zones, epoch: epoch)
+    if let snapshotsFrom {
+      let isLeftOut = { (zone: ZoneProgress) in
+        zone.ack.epoch.isEmpty && zone.seq > snapshotsFrom && created.all(of: zone, in: epoch).isEmpty
+      }
+      for zone in waiting where isLeftOut(zone) {
+        let end = try writePart(zone, isLeftOut: true, to: &writer, limit: 0)
+        proofs.append((zone.zone, zone.role, end.seq))
+      }
+      waiting.removeAll(where: isLeftOut)
+    }
     let limit = writer.count + answerSize
     while !waiting.isEmpty, writer.count < limit {
       let next = Array(waiting.prefix(Self.zonesAtOnce))
@@ -241,10 +256,10 @@ package struct SyncAnswers {
     zone.role.isEmpty ? 0 : Int(max(0, min(count, zone.seq - zone.ack.seq, 1 << 16))) * Self.usualChange
   }
 
-  /// Writes a zone's part, with as many changes as fit.
+  /// Writes a zone's part, with as many changes as fit, or with none.
   private func writePart(
-    _ zone: ZoneProgress, asSent: [CreatedSet] = [], to writer: inout JSONWriter, limit: Int,
-    count: Int64 = .max
+    _ zone: ZoneProgress, asSent: [CreatedSet] = [], isLeftOut: Bool = false, to writer: inout JSONWriter,
+    limit: Int, count: Int64 = .max
   ) throws -> PartEnd {
     writer.beginObject()
     writer.key("zone")
@@ -255,7 +270,8 @@ package struct SyncAnswers {
     writer.string(zone.token)
     writer.key("changes")
     var written = WrittenChanges(last: zone.ack.seq, seq: zone.seq)
-    if zone.hasChanges, asSent.isEmpty {
+    written.hasMore = isLeftOut
+    if zone.hasChanges, asSent.isEmpty, !isLeftOut {
       written = try store.writeChanges(of: zone, to: &writer, limit: limit, count: count)
     } else {
       writer.beginArray()
