@@ -83,6 +83,8 @@ export interface Storage {
   changesSince(version: number): Promise<{ version: number; changes: Change[] } | null>;
   /** Keeps changes on top of a version, durably; false when another commit came first. */
   commit(version: number, changes: Change[]): Promise<boolean>;
+  /** Removes all, and closes. A folder needs it. */
+  remove?(): Promise<void>;
 }
 
 /** Keeps entries in memory. */
@@ -92,6 +94,7 @@ export class MemoryStorage implements Storage {
   load(): Promise<{ version: number; entries: Change[] }>;
   changesSince(version: number): Promise<{ version: number; changes: Change[] } | null>;
   commit(version: number, changes: Change[]): Promise<boolean>;
+  remove(): Promise<void>;
 }
 
 /** Keeps entries in IndexedDB, with `durability: "strict"`. */
@@ -103,6 +106,7 @@ export class IndexedDBStorage implements Storage {
   load(): Promise<{ version: number; entries: Change[] }>;
   changesSince(version: number): Promise<{ version: number; changes: Change[] } | null>;
   commit(version: number, changes: Change[]): Promise<boolean>;
+  remove(): Promise<void>;
 }
 
 /** The clock and the randomness. `random` gives 0 up to, but not including, 1; `random64` 64 random bits. */
@@ -126,6 +130,8 @@ export class Store {
   readonly account: { user: string | null; name: string | null; device: string | null; isSignedIn: boolean };
   /** How many operations are not confirmed. */
   readonly waitingOperations: number;
+  /** How many change sets are in quarantine. */
+  readonly quarantineSize: number;
   readonly undoable: { undo: boolean; redo: boolean };
   /** Called after each commit: `"written"` by this store's app, `"committed"` by its engine, `"read"` of another tab's; `"ended"` when the store does nothing more. */
   readonly observers: Set<(kind: "written" | "committed" | "read" | "ended") => void>;
@@ -148,6 +154,60 @@ export class Store {
   follow(zone: string, isFollowed?: boolean): Promise<void>;
   /** Takes what other tabs have committed. */
   catchUp(): Promise<void>;
+}
+
+/** A database of a folder. One that has failed can't be opened, or can't be written any more. */
+export interface FolderDatabase {
+  name: string;
+  /** The address of its servers; null for home, and where it is not known. */
+  server: string | null;
+  state: "open" | "failed";
+  error: Error | null;
+}
+
+/** Several databases on one device, each with its own servers, account and storage, read as one. */
+export class StoreFolder {
+  /** @param options `storage`: gives the storage of each name; `home` is that of home, and `folder` that of the list. */
+  static open(options: { storage: (name: string) => Storage; schema: string | object | Schema; environment?: Environment }): Promise<StoreFolder>;
+  readonly schema: Schema;
+  readonly home: Store;
+  /** Home first. */
+  readonly databases: FolderDatabase[];
+  /** How many operations of all databases are not confirmed. */
+  readonly waitingOperations: number;
+  readonly undoable: { undo: boolean };
+  close(): Promise<void>;
+  /** Calls the listener now, and whenever a database comes, leaves, fails or is mended. Gives a function that ends it. */
+  onDatabases(listener: (databases: FolderDatabase[]) => void): () => void;
+  store(name: string): Store | undefined;
+  /** Rejects with a RangeError for a name that can't be one, or where there are ten databases. */
+  add(name: string, options?: { server?: string }): Promise<FolderDatabase>;
+  /** Tries again to open what has failed, and takes what other tabs have done. */
+  reload(): Promise<void>;
+  reader(): Reader;
+  /** Where several databases have a record of one id, that of the first. */
+  get(table: string, id: string): Row | undefined;
+  all(table: string, options?: { where?: { [column: string]: Value }; order?: string[] }): Row[];
+  /** Calls the listener now and after each change in any database. Gives a function that ends it. */
+  live<Result>(read: (db: Reader) => Result, listener: (result: Result) => void, options?: { tables?: string[] }): () => void;
+  /** Runs a transaction at home. */
+  write<Result>(body: (db: Transaction) => Result): Promise<Result>;
+  /**
+   * Runs a transaction in the database that has a zone; at home, if none has it. Rejects with a StoreError: `zone-ambiguous` when several have it,
+   * `cannot-open` when one that may have it can't be read now.
+   */
+  write<Result>(zone: string, body: (db: Transaction) => Result): Promise<Result>;
+  /** Closes a conflict in the database that has it. Rejects as `write`. */
+  resolve(conflict: string, choice: "winner" | "loser" | { value: Value }): Promise<void>;
+  /** Reverses the last transaction of this device, in whichever database it is. */
+  undo(): Promise<{ changed: number; kept: number } | null>;
+  quarantined(): (QuarantinedChangeSet & { database: string })[];
+  resend(set: { database: string; number: number }, amend?: (operations: Operation[]) => void): Promise<void>;
+  discard(set: { database: string; number: number }): Promise<void>;
+  zones(): { database: string; zone: string; role: string; isWhole: boolean }[];
+  databasesWith(zone: string): Promise<string[]>;
+  /** The one database that has a zone. Rejects as `write`. */
+  databaseWith(zone: string): Promise<string | undefined>;
 }
 
 /** What a session says in a request. */
@@ -205,6 +265,44 @@ export class SyncEngine {
   request(method: string, path: string, body?: object): Promise<any>;
 }
 
+/** The status of a folder: of each database that of its engine, null where there is none; and the names of the databases of which something is so. */
+export interface FolderStatus {
+  databases: { database: string; state: "open" | "failed"; sync: Status | null }[];
+  waiting: number;
+  quarantined: number;
+  offline: string[];
+  needsSignIn: string[];
+  failed: string[];
+}
+
+/** Keeps each database of a folder in step with its servers. */
+export class FolderEngine {
+  /**
+   * @param options `server`: home's address; or `transport`: the way to each database, null where there is none yet. `usesCookie`: of home. `tabs`: binds each
+   *   store to other tabs.
+   */
+  constructor(options: {
+    folder: StoreFolder; server?: string; transport?: (database: FolderDatabase) => Transport | null; app?: string; usesCookie?: boolean; streams?: boolean;
+    timers?: Timers; tabs?: (storage: string, store: Store, engine: SyncEngine) => Tabs;
+  });
+  readonly status: FolderStatus;
+  start(): void;
+  stop(): void;
+  /** The engine of a database; undefined when it is not open, or its address is not known. */
+  engine(name: string): SyncEngine | undefined;
+  /** Rejects as `StoreFolder.write`. */
+  engineWith(zone: string): Promise<SyncEngine | undefined>;
+  /** Syncs each database once, side by side. Which could not be synced is in the result. */
+  sync(): Promise<{ failures: { database: string; error: Error }[] }>;
+  /** The network is there again. */
+  reachable(): void;
+  onStatus(listener: (status: FolderStatus) => void): () => void;
+  /** Signs out of all databases. Rejects with a RangeError when edits would be lost, unless `force`: nothing has changed then. */
+  signOut(options?: { erases?: boolean; force?: boolean }): Promise<void>;
+  /** Removes a database other than home from this device. Rejects as `signOut`. */
+  remove(name: string, options?: { force?: boolean }): Promise<void>;
+}
+
 /** Binds a store and its engine to the other tabs. */
 export class Tabs {
   constructor(name: string, store: Store, engine: SyncEngine, browser?: { locks: LockManager; BroadcastChannel: typeof BroadcastChannel });
@@ -220,6 +318,11 @@ export function openBrowserStore(options: {
   name: string; schema: string | object | Schema; server?: string; app?: string; usesCookie?: boolean;
 }): Promise<{ store: Store; engine: SyncEngine; tabs: Tabs }>;
 
+/** Opens the folder of a page, and starts to sync. Home is the store of this name; `server` and `usesCookie` are home's. */
+export function openBrowserFolder(options: {
+  name: string; schema: string | object | Schema; server?: string; app?: string; usesCookie?: boolean;
+}): Promise<{ folder: StoreFolder; engine: FolderEngine }>;
+
 /** The id that everybody makes of the same names. */
 export function derivedIdentifier(names: string[]): string;
 
@@ -230,7 +333,7 @@ export class WriteError extends Error {
 
 /**
  * Another version of the app has opened the database (`database-is-newer`), or the browser has closed it (`database-closed`): load the page again. Or another tab
- * has removed the user's data (`signed-out`): nothing was written.
+ * has removed the user's data (`signed-out`): nothing was written. A folder also says that it can't tell where to write: `zone-ambiguous`, `cannot-open`.
  */
 export class StoreError extends Error {
   readonly code: string;

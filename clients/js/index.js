@@ -1,13 +1,15 @@
 // A client of Holdfast for browsers and Node: docs/CLIENTS.md.
 
-export { openBrowserStore } from "./src/browser.js";
+export { openBrowserFolder, openBrowserStore } from "./src/browser.js";
 export { ServerError, SyncEngine, SyncError } from "./src/engine.js";
+export { FolderEngine } from "./src/folder-engine.js";
 export { derivedIdentifier } from "./src/identifiers.js";
 export { IndexedDBStorage } from "./src/indexeddb-storage.js";
 export { MemoryStorage } from "./src/memory-storage.js";
 export { Schema } from "./src/schema.js";
 export { Store } from "./src/store.js";
 export { StoreError } from "./src/store-error.js";
+export { StoreFolder } from "./src/store-folder.js";
 export { Tabs } from "./src/tabs.js";
 export { WriteError } from "./src/write-error.js";
 export { FetchTransport } from "./src/transport.js";

@@ -26,11 +26,26 @@ static const unsigned char src_bytes_js[] = {
 static const unsigned char src_engine_js[] = {
 #embed "../src/engine.js"
 };
+static const unsigned char src_entries_js[] = {
+#embed "../src/entries.js"
+};
+static const unsigned char src_erasing_js[] = {
+#embed "../src/erasing.js"
+};
 static const unsigned char src_event_parser_js[] = {
 #embed "../src/event-parser.js"
 };
 static const unsigned char src_event_stream_js[] = {
 #embed "../src/event-stream.js"
+};
+static const unsigned char src_folder_engine_js[] = {
+#embed "../src/folder-engine.js"
+};
+static const unsigned char src_folder_list_js[] = {
+#embed "../src/folder-list.js"
+};
+static const unsigned char src_folder_stores_js[] = {
+#embed "../src/folder-stores.js"
 };
 static const unsigned char src_history_js[] = {
 #embed "../src/history.js"
@@ -95,6 +110,9 @@ static const unsigned char src_state_js[] = {
 static const unsigned char src_store_error_js[] = {
 #embed "../src/store-error.js"
 };
+static const unsigned char src_store_folder_js[] = {
+#embed "../src/store-folder.js"
+};
 static const unsigned char src_store_js[] = {
 #embed "../src/store.js"
 };
@@ -143,8 +161,13 @@ static const struct web_client_file files[] = {
   {"src/browser.js", src_browser_js, sizeof src_browser_js},
   {"src/bytes.js", src_bytes_js, sizeof src_bytes_js},
   {"src/engine.js", src_engine_js, sizeof src_engine_js},
+  {"src/entries.js", src_entries_js, sizeof src_entries_js},
+  {"src/erasing.js", src_erasing_js, sizeof src_erasing_js},
   {"src/event-parser.js", src_event_parser_js, sizeof src_event_parser_js},
   {"src/event-stream.js", src_event_stream_js, sizeof src_event_stream_js},
+  {"src/folder-engine.js", src_folder_engine_js, sizeof src_folder_engine_js},
+  {"src/folder-list.js", src_folder_list_js, sizeof src_folder_list_js},
+  {"src/folder-stores.js", src_folder_stores_js, sizeof src_folder_stores_js},
   {"src/history.js", src_history_js, sizeof src_history_js},
   {"src/identifiers.js", src_identifiers_js, sizeof src_identifiers_js},
   {"src/indexeddb-storage.js", src_indexeddb_storage_js, sizeof src_indexeddb_storage_js},
@@ -166,6 +189,7 @@ static const struct web_client_file files[] = {
   {"src/shapes.js", src_shapes_js, sizeof src_shapes_js},
   {"src/state.js", src_state_js, sizeof src_state_js},
   {"src/store-error.js", src_store_error_js, sizeof src_store_error_js},
+  {"src/store-folder.js", src_store_folder_js, sizeof src_store_folder_js},
   {"src/store.js", src_store_js, sizeof src_store_js},
   {"src/sync-machine.js", src_sync_machine_js, sizeof src_sync_machine_js},
   {"src/tabs.js", src_tabs_js, sizeof src_tabs_js},

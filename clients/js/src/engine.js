@@ -3,13 +3,13 @@
 import { parseAnswer } from "./answer.js";
 import { applyAnswer, Diverged, Outdated } from "./applying.js";
 import { utf8Length } from "./bytes.js";
+import { listen, tell } from "./entries.js";
 import { EventStream } from "./event-stream.js";
 import { parse, plain, write } from "./json.js";
 import { endsSession, isProblem, problemOf } from "./quarantine.js";
 import { RequestSize } from "./request-size.js";
 import { isCurrent, prepareRequest, quarantineOldest } from "./requests.js";
 import { adopt, otherUser, parseSession } from "./sessions.js";
-import { listen, tell } from "./store.js";
 import { SyncMachine } from "./sync-machine.js";
 
 /** From how many claims of the request, or bytes, an answer is no empty one. */
@@ -205,9 +205,14 @@ export class SyncEngine {
     const session = this.device;
     if (erases) await store.erase({ force });
     else await this.forgetToken(session);
+    await this.leave(session);
+  }
+
+  /** The session has ended on this device: the server is told. */
+  async leave(session) {
     this.run({ type: "signedOut" });
     this.publish({ state: "signedOut" });
-    // Without a network the session ends by itself one day.
+    // Without a network it ends by itself one day.
     await this.transport.request({ method: "DELETE", path: "v1/sessions/current", session }).catch(() => {});
   }
 

@@ -42,13 +42,23 @@ export class IndexedDBStorage {
     // A tab of a later client changes the form of the database, or the database is deleted.
     this.database.onversionchange = ({ newVersion }) => {
       this.database.close();
-      this.onClosed(newVersion === null ? closed() : replaced());
+      this.onClosed(newVersion === null ? closed(true) : replaced());
     };
     this.database.onclose = () => this.onClosed(closed());
   }
 
   async close() {
     this.database?.close();
+  }
+
+  /** Removes the database. A tab that can't let go of it now, such as a suspended one, keeps it until it does. */
+  async remove() {
+    this.database?.close();
+    const request = this.factory.deleteDatabase(this.name);
+    await new Promise((resolve, reject) => {
+      request.onsuccess = request.onblocked = () => resolve();
+      request.onerror = () => reject(request.error);
+    });
   }
 
   async load() {

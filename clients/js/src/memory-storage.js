@@ -14,6 +14,13 @@ export class MemoryStorage {
 
   async close() {}
 
+  /** Removes all. */
+  async remove() {
+    this.entries.clear();
+    this.version += 1;
+    this.log = [];
+  }
+
   async load() {
     return { version: this.version, entries: [...this.entries.values()] };
   }

@@ -4,10 +4,12 @@
 export class StoreError extends Error {
   name = "StoreError";
 
-  /** @param code `database-is-newer`, `database-closed` or `signed-out` */
-  constructor(code, message) {
+  /** @param code `database-is-newer`, `database-closed`, `signed-out`; of a folder also `cannot-open` and `zone-ambiguous` */
+  constructor(code, message, isGone = false) {
     super(message);
     this.code = code;
+    /** Whether nothing of the data is left. */
+    this.isGone = isGone;
   }
 }
 
@@ -18,10 +20,15 @@ export function replaced() {
 
 /** Another tab has removed the data of the user for whom something is written. */
 export function signedOut() {
-  return new StoreError("signed-out", "Another tab has signed out, and removed the data from this device. Nothing was written.");
+  return new StoreError("signed-out", "Another tab has signed out, and removed the data from this device. Nothing was written.", true);
 }
 
-/** The browser has taken the storage away. */
-export function closed() {
-  return new StoreError("database-closed", "The browser has closed the database, perhaps because the data of this site was deleted. Load the page again.");
+/** The browser has taken the storage away. @param isGone whether it was deleted. */
+export function closed(isGone = false) {
+  return new StoreError("database-closed", "The browser has closed the database, perhaps because the data of this site was deleted. Load the page again.", isGone);
+}
+
+/** The database has left its folder. */
+export function left() {
+  return new StoreError("database-closed", "The database was removed from this device. Nothing was written.", true);
 }

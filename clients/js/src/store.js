@@ -1,17 +1,19 @@
 // A device's store: local reads and writes, live queries, the quarantine. What a write returned for is in the storage.
 
+import { Entries, listen, tell } from "./entries.js";
+import { checkUnsent, erase, waiting } from "./erasing.js";
 import { Histories } from "./history.js";
 import { operationsOf, Quarantine } from "./quarantine.js";
 import { Reader } from "./reading.js";
 import { Resending } from "./resending.js";
 import { Schema } from "./schema.js";
 import { changeSchema } from "./schema-change.js";
-import { Draft, newDevice, State } from "./state.js";
-import { replaced, signedOut, StoreError } from "./store-error.js";
+import { Draft } from "./state.js";
+import { left, replaced, signedOut, StoreError } from "./store-error.js";
 import { Transaction } from "./transaction.js";
-import { canUndo, forgetRedo, remember, reverse } from "./undo.js";
+import { forgetRedo, lastOf, remember, reverse } from "./undo.js";
 import { WriteError } from "./write-error.js";
-import { Zones } from "./zones.js";
+import { newZones, Zones } from "./zones.js";
 
 /** The clock and the randomness of the system. */
 export const systemEnvironment = {
@@ -20,56 +22,22 @@ export const systemEnvironment = {
   random64: () => crypto.getRandomValues(new BigUint64Array(1))[0],
 };
 
-/** How many operations wait to be confirmed. */
-function waiting(draft) {
-  return draft.sorted("outbox").reduce((sum, set) => sum + set.last - set.first + 1, 0);
-}
-
 /** What there is to undo after a write. */
-function noteWrite(draft, changes) {
+function noteWrite(draft, changes, at) {
   if (changes.length > 0) forgetRedo(draft);
-  remember(draft, changes);
-}
-
-/** Calls a listener of an app. What is done is done, whatever it makes of it: what it throws is an uncaught error of the page, and stops nothing here. */
-export function tell(listener, ...values) {
-  try {
-    listener(...values);
-  } catch (error) {
-    queueMicrotask(() => { throw error; });
-  }
-}
-
-/** Adds a listener, and calls it. One that throws at once is not added. @returns a function that ends it. */
-export function listen(listeners, listener, run) {
-  listeners.add(listener);
-  try {
-    run();
-  } catch (error) {
-    listeners.delete(listener);
-    throw error;
-  }
-  return () => listeners.delete(listener);
+  remember(draft, changes, at);
 }
 
 /** A device's store. Open one with `Store.open`. */
-export class Store {
+export class Store extends Entries {
   constructor(storage, schema, environment) {
-    this.storage = storage;
+    super(storage);
     this.schema = schema;
     this.environment = environment;
-    this.state = new State();
-    this.queue = Promise.resolve();
     this.listeners = new Set();
-    /**
-     * Called with `"written"` when a transaction of an app is in the storage, with `"committed"` after any other commit, with `"read"` for one of
-     * another tab, and with `"ended"` when the store does nothing more.
-     */
-    this.observers = new Set();
     this.isSettled = false;
-    /** Why this store shows what it had, and does nothing more: a StoreError; null while it goes on. */
-    this.ended = null;
-    storage.onClosed = (error) => this.end(error);
+    /** Is told which zones a commit brings, before it: see StoreFolder. */
+    this.noteZones = null;
   }
 
   /**
@@ -85,17 +53,6 @@ export class Store {
     await store.load();
     await store.settleSchema();
     return store;
-  }
-
-  async close() {
-    await this.queue;
-    await this.storage.close();
-  }
-
-  async load() {
-    const { version, entries } = await this.storage.load();
-    this.state = new State();
-    this.state.apply(entries, version);
   }
 
   /**
@@ -116,18 +73,6 @@ export class Store {
       draft.device = { ...draft.device, ownSchema: this.schema.fingerprint, ownVersion: this.schema.version };
     });
     this.isSettled = true;
-  }
-
-  /** Ends when another version of the app has taken the storage over, whose tables this one does not know. */
-  checkSchema(device) {
-    if (this.isSettled && device && device.ownSchema !== this.schema.fingerprint) this.end(replaced());
-  }
-
-  /** The storage is another's, or is gone. */
-  end(error) {
-    if (this.ended) return;
-    this.ended = error;
-    this.notify([], "ended");
   }
 
   // Reading.
@@ -166,7 +111,7 @@ export class Store {
    * @returns what `body` gives, when it is durably stored.
    */
   write(body) {
-    return this.writeAs(body, noteWrite);
+    return this.writeAs(body, (draft, changes) => noteWrite(draft, changes, this.environment.now()));
   }
 
   async writeAs(body, note) {
@@ -190,11 +135,16 @@ export class Store {
     return this.reverse("redo", "undo");
   }
 
-  async reverse(kind, opposite) {
+  /** @param last the key of the transaction that it must be; undefined for any. @returns undefined when it is another one. */
+  async reverse(kind, opposite, last) {
+    const note = (draft, changes) => remember(draft, changes, this.environment.now(), opposite);
     for (let forbidden = new Set(); ;) {
       try {
         const keys = forbidden;
-        return await this.writeAs((transaction) => reverse(transaction, kind, keys), (draft, changes) => remember(draft, changes, opposite));
+        return await this.writeAs((transaction) => {
+          if (last !== undefined && lastOf(transaction.draft, kind)?.key !== last) return undefined;
+          return reverse(transaction, kind, keys);
+        }, note);
       } catch (error) {
         if (!(error instanceof WriteError)) throw error;
         // Another record has a unique value by now. What is against another rule, such as the size of a change set, would be so each time.
@@ -207,7 +157,7 @@ export class Store {
   /** Whether there is something to undo and to redo. */
   get undoable() {
     const draft = new Draft(this.state);
-    return { undo: canUndo(draft, "undo"), redo: canUndo(draft, "redo") };
+    return { undo: lastOf(draft, "undo") !== undefined, redo: lastOf(draft, "redo") !== undefined };
   }
 
   // The quarantine.
@@ -220,9 +170,14 @@ export class Store {
     }));
   }
 
+  /** How many change sets are in quarantine. */
+  get quarantineSize() {
+    return this.state.store("quarantine").size;
+  }
+
   /** Writes a refused change set and its dependents again. @param amend may change the columns of the set's operations. */
   resend(number, amend) {
-    const resend = (draft) => new Resending(draft, this.schema, this.environment).resend(number, amend, (changes) => noteWrite(draft, changes));
+    const resend = (draft) => new Resending(draft, this.schema, this.environment).resend(number, amend, (changes) => noteWrite(draft, changes, this.environment.now()));
     return this.transact(resend, "written");
   }
 
@@ -251,16 +206,8 @@ export class Store {
    */
   erase({ force = false } = {}) {
     return this.transact((draft) => {
-      const unsent = waiting(draft) + draft.sorted("quarantine").length + draft.sorted("recovered").length;
-      if (unsent > 0 && !force) throw new RangeError(`${unsent} edits are not on the server. Sync first, or use force to lose them.`);
-      const zones = new Zones(draft, this.schema);
-      const lacking = zones.all().filter(([zone, { resync }]) => zones.isAhead(zone) || resync === "verified").length;
-      if (lacking > 0 && !force) throw new RangeError(`The server was restored, and may lack what this device has of ${lacking} zones. Sync first, or use force to lose it.`);
-      const { ownSchema, ownVersion } = draft.device;
-      const columns = draft.get("local", "columns");
-      for (const name of draft.storeNames()) for (const [key] of [...draft.entries(name)]) draft.delete(name, key);
-      draft.put("local", "columns", columns);
-      draft.device = { ...newDevice, ownSchema, ownVersion };
+      if (!force) checkUnsent(draft, this.schema);
+      erase(draft);
     });
   }
 
@@ -283,62 +230,30 @@ export class Store {
 
   // Transactions.
 
-  /**
-   * Runs `body` on a draft, and keeps what it makes.
-   *
-   * @param kind what observers are told. What is `"written"` is for the user of now, and for nobody else.
-   */
-  transact(body, kind = "committed") {
-    const { user } = new Draft(this.state).device;
-    const run = this.queue.then(() => this.attempt(body, kind, user));
-    this.queue = run.then(() => {}, () => {});
-    return run;
-  }
-
-  async attempt(body, kind, user) {
-    for (;;) {
-      if (this.ended) throw this.ended;
-      const draft = new Draft(this.state);
-      if (kind === "written" && user && draft.device.user !== user) throw signedOut();
-      const result = body(draft);
-      const changes = draft.changes();
-      if (changes.length === 0) return result;
-      if (await this.storage.commit(this.state.version, changes)) {
-        this.state.apply(changes, this.state.version + 1);
-        this.notify(changes, kind);
-        return result;
-      }
-      await this.readChanges();
-    }
-  }
-
-  /** Takes what other tabs have committed. */
-  catchUp() {
-    const run = this.queue.then(() => this.readChanges());
-    this.queue = run.then(() => {}, () => {});
-    return run;
-  }
-
-  async readChanges() {
-    if (this.ended) return;
-    const behind = await this.storage.changesSince(this.state.version);
-    if (behind?.version === this.state.version) return;
-    const { version, changes, entries } = behind ?? await this.storage.load();
-    this.checkSchema((changes ?? entries).find(([store, key]) => store === "local" && key === "device")?.[2]);
-    if (this.ended) return;
-    if (!behind) this.state = new State();
-    this.state.apply(changes ?? entries, version);
-    this.notify(changes ?? null, "read");
-  }
-
-  notify(changes, kind) {
-    // Another one may have ended it.
-    for (const observer of [...this.observers]) if (this.observers.has(observer)) tell(observer, kind);
+  noteCommit(changes, kind) {
+    super.noteCommit(changes, kind);
     const tables = changes && new Set(changes.map(([store]) => store).filter((store) => store.startsWith("records/")).map((store) => store.slice(8)));
     for (const listener of [...this.listeners]) {
       if (!this.listeners.has(listener)) continue;
       if (tables && listener.tables && ![...listener.tables].some((table) => tables.has(table))) continue;
       tell(listener.run);
     }
+  }
+
+  mayAttempt(draft, kind, user) {
+    if (draft.device.left) throw this.end(left());
+    if (kind === "written" && user && draft.device.user !== user) throw signedOut();
+  }
+
+  /** Ends when another version of the app has taken the storage over, whose tables this one does not know, or another tab has removed all of it. */
+  noteRead(changes) {
+    const device = changes.find(([store, key]) => store === "local" && key === "device")?.[2];
+    if (device?.left) this.end(left());
+    else if (this.isSettled && device && device.ownSchema !== this.schema.fingerprint) this.end(replaced());
+  }
+
+  /** Before new zones come into the storage, a folder notes them. */
+  beforeCommit(changes) {
+    return this.noteZones && this.noteZones(newZones(changes, new Draft(this.state), this.schema));
   }
 }

@@ -13,14 +13,14 @@ const largest = 4 << 20;
 
 const keyOf = ({ table, id }) => `${table}/${id}`;
 
-/** Remembers what a transaction changed, which has just been sealed. @param kind `undo` or `redo`. */
-export function remember(draft, changes, kind = "undo") {
+/** Remembers what a transaction changed at a time, which has just been sealed. @param kind `undo` or `redo`. */
+export function remember(draft, changes, at, kind = "undo") {
   const own = changes.filter(({ table }) => table !== "conflicts");
   if (own.length === 0) return;
   const written = utf8Length(JSON.stringify(own, (_, value) => (typeof value === "bigint" ? String(value) : value)));
   const size = own.length > operationLimit ? Infinity : written;
   const { device } = draft;
-  draft.put("undo", numberKey(device.nextUndo), { kind, set: device.nextKey - 1, size, changes: own });
+  draft.put("undo", numberKey(device.nextUndo), { kind, at, set: device.nextKey - 1, size, changes: own });
   draft.device = { ...device, nextUndo: device.nextUndo + 1 };
   let total = 0;
   newestFirst(draft).forEach(([key, { size = 0 }], index) => {
@@ -43,9 +43,10 @@ export function forgetRedo(draft) {
   for (const [key, { kind }] of [...draft.entries("undo")]) if (kind === "redo") draft.delete("undo", key);
 }
 
-/** Whether there is a transaction to undo, or one to redo. */
-export function canUndo(draft, kind) {
-  return [...draft.entries("undo")].some(([, entry]) => entry.kind === kind);
+/** The last transaction of a kind: `{key, at, changes}`; undefined when there is none. */
+export function lastOf(draft, kind) {
+  const [key, entry] = newestFirst(draft).find(([, entry]) => entry.kind === kind) ?? [];
+  return entry && { key, at: entry.at ?? 0, changes: entry.changes };
 }
 
 /**
@@ -56,9 +57,8 @@ export function canUndo(draft, kind) {
  */
 export function reverse(transaction, kind, forbidden) {
   const { draft } = transaction;
-  const last = newestFirst(draft).find(([, entry]) => entry.kind === kind);
-  if (!last) return null;
-  const [key, { changes }] = last;
+  const { key, changes } = lastOf(draft, kind) ?? {};
+  if (!key) return null;
   draft.delete("undo", key);
   const undoing = new Undoing(transaction, changes.filter((change) => forbidden && !forbidden.has(keyOf(change))));
   undoing.run();

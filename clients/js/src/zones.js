@@ -46,6 +46,34 @@ export function otherZone(record, zone) {
   return record.zone === zone ? record.movedFrom : record.zone;
 }
 
+/** The tables whose records are each the root of a zone. */
+const roots = (schema) => [...schema.tables.values()].filter(({ rule }) => rule === "root");
+
+/** Whether a device has a zone: it follows it, has made it, or it is the user's own. */
+export function hasZone(draft, schema, zone) {
+  const state = draft.get("zones", zone);
+  return (state && state.ack !== null) || draft.device.user === zone || roots(schema).some(({ name }) => draft.record(name, zone) !== undefined);
+}
+
+/** The zones that a device has. */
+export function zonesOf(draft, schema) {
+  const zones = new Set([...draft.entries("zones")].filter(([, { ack }]) => ack !== null).map(([zone]) => zone));
+  if (draft.device.user) zones.add(draft.device.user);
+  for (const { name } of roots(schema)) for (const { id } of draft.records(name)) zones.add(id);
+  return [...zones];
+}
+
+/** The zones that changes bring, which were not there before. */
+export function newZones(changes, before, schema) {
+  const names = new Set(roots(schema).map(({ name }) => `records/${name}`));
+  const brought = changes.filter(([, , entry]) => entry !== undefined).flatMap(([store, key, entry]) => {
+    if (store === "zones") return entry.ack === null ? [] : [key];
+    if (store === "local") return key === "device" && entry.user ? [entry.user] : [];
+    return names.has(store) ? [key] : [];
+  });
+  return [...new Set(brought)].filter((zone) => !hasZone(before, schema, zone));
+}
+
 /** The zones of a draft. */
 export class Zones {
   constructor(draft, schema) {
