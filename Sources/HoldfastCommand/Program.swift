@@ -31,7 +31,7 @@ enum Program {
       RestoreCommand.self, ImportCommand.self, ZonesCommand.self,
       UsersCommand.self,
       DevicesCommand.self, TokensCommand.self, ConflictsCommand.self, AuditCommand.self, DoctorCommand.self,
-      PurgeCommand.self,
+      PurgeCommand.self, DirectoryCommand.self,
       BenchCommand.self,
     ]
   }

@@ -32,7 +32,8 @@ struct CommandJSONTests {
       ["restore", "--report", "--data", path("restored")],
       ["snapshot", "--user", "reporter", "--output", path("snapshot.db")] + data,
       ["import", "sqlite", path("none"), "--schema", schema, "--into", path("device.db")],
-      ["bench", "--runs", "0"], ["users", "--nonsense"],
+      ["directory", "--directory", "postgres://nobody@127.0.0.1:1/none"], ["bench", "--runs", "0"],
+      ["users", "--nonsense"],
     ]
   }
 

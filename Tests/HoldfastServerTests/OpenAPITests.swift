@@ -175,6 +175,8 @@ extension Address {
       case .invitationLook: "/v1/invitations/look"
       case .memberships: "/v1/memberships"
       case .users: "/v1/users"
+      case .passes: "/v1/passes"
+      case .databases: "/v1/databases"
       case .membership: "/v1/memberships/some"
       case .membershipAcceptance: "/v1/memberships/some/accept"
       case .ownMembership: "/v1/zones/some/membership"
@@ -190,7 +192,8 @@ extension Address {
       .resolution(id: "some"), .batch, .schema, .openAPI, .health,
       .readiness, .snapshot("some"), .zones, .changes("some"), .export(table: nil), .export(table: 0),
       .invitations("some"), .invitation("some", id: "some"), .acceptance, .invitationLook,
-      .users, .memberships, .membership("some"), .membershipAcceptance("some"), .ownMembership("some"),
+      .users, .passes, .databases, .memberships, .membership("some"), .membershipAcceptance("some"),
+      .ownMembership("some"),
       .grants("some"), .grant("some", id: "some"), .blocks, .block("some"),
     ]
     return all.map(path)

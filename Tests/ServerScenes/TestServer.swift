@@ -140,6 +140,8 @@ package final class TestServer {
   package private(set) var location: DatabaseLocation
   /// The identity provider whose tokens it takes.
   private var provider: IdentityProviderConfiguration?
+  /// The directory that its database has joined, from the next `reopen` on.
+  package var directory: DirectoryConfiguration?
   package private(set) var failures = Failures()
   /// The tokens of the users' last sessions, by their names.
   private var tokens: TextMap<String> = [:]
@@ -204,7 +206,7 @@ package final class TestServer {
     inline = nil
     inline = try InlineServer(
       location, schema: schema, removals: removals, environment: world.environment,
-      identityProvider: provider, log: log())
+      identityProvider: provider, directory: directory, log: log())
   }
 
   /// Opens the database again with another limit on the time of a reading statement, in PostgreSQL.

@@ -6,8 +6,10 @@ import HoldfastServer
 enum UsersCommand: Subcommand {
   static let form = CommandForm(
     name: "users",
-    summary: "Lists the accounts, gives a user another password, takes out a user's data, or erases a user.",
-    arguments: "[list | password NAME | export NAME DIR | erase NAME]", argumentCount: 0...3,
+    summary:
+      "Lists the accounts, gives a user another password or name, takes out a user's data, or erases a user.",
+    arguments: "[list | password NAME | rename NAME NEW | export NAME DIR | erase NAME]",
+    argumentCount: 0...3,
     options: [
       .init(
         name: "format", value: "FORMAT", help: "Of export: jsonl, one file, or csv, a file for each table"),
@@ -30,6 +32,9 @@ enum UsersCommand: Subcommand {
       }
       try administration.setPassword(password, ofUser: words[1])
       print("\(words[1]) has another password. All sessions have ended.")
+    case "rename" where words.count == 3:
+      try Administration(options.location).rename(words[1], to: words[2])
+      print("\(words[1]) is \(words[2]) from now on.")
     case "export" where words.count == 3:
       guard let format = AccountFormat(rawValue: options["format"] ?? "jsonl") else {
         throw UsageError("--format is jsonl or csv.")
@@ -131,7 +136,7 @@ enum TokensCommand: Subcommand {
       .init(name: "tables", value: "A,B", help: "Of create: the tables that it may use; all unless given"),
       .init(name: "zones", value: "A,B", help: "Of create: its zones"),
       .init(name: "all-zones", value: nil, help: "Of create: all zones, in place of --zones"),
-    ] + .database,
+    ] + [CommandForm.Option].directory + .database,
     notes:
       "The token is printed once, and stored nowhere. It never changes: make another, and revoke the first.")
 
@@ -162,6 +167,7 @@ enum TokensCommand: Subcommand {
       options[option].map { $0.split(separator: ",").map(String.init) }
     }
     return try Administration(options.location).createToken(
-      name: name, role: role, tables: names("tables"), zones: names("zones"))
+      name: name, role: role, tables: names("tables"), zones: names("zones"),
+      directory: try options["directory"].map { try DirectoryAdministration($0) })
   }
 }

@@ -42,6 +42,9 @@ extension ServeCommand {
         name: "tls-cert", value: "FILE",
         help: "Speaks TLS with this certificate and the chain above it, in PEM; with --tls-key"),
       .init(name: "tls-key", value: "FILE", help: "The certificate's key, in PEM"),
+      .init(
+        name: "guest-session", value: "DAYS",
+        help: "How long the session of a guest lasts after the last pass, 1 to 30; 7 unless given"),
       .init(name: "jwt-issuer", value: "URL", help: "Takes JWTs of this issuer; with the next two"),
       .init(name: "jwt-audience", value: "NAME", help: "What the JWTs' aud must be"),
       .init(name: "jwt-keys", value: "FILE|URL", help: "The issuer's key set (JWKS)"),
@@ -74,6 +77,15 @@ extension ServeCommand {
       ranges.append(range)
     }
     configuration.trustedProxies = TrustedProxies(ranges)
+    if let url = options["directory"] {
+      var directory = DirectoryConfiguration(url)
+      if let days = try options.number("guest-session", in: 1...30, "days") {
+        directory.guestSession = .seconds(days * 86_400)
+      }
+      configuration.directory = directory
+    } else if options.has("guest-session") {
+      throw UsageError("--guest-session goes with --directory.")
+    }
     if let limit = try options.number("connections-per-address", in: 1...1_000_000) {
       configuration.limits.maximumConnectionsPerAddress = limit
     }

@@ -13,7 +13,7 @@ enum ServeCommand: Subcommand {
       .init(
         name: "allow-removals", value: nil,
         help: "Start also with a schema that lacks tables or columns of the database; their data is kept"),
-    ] + settings + .retention + .database,
+    ] + settings + .directory + .retention + .database,
     notes:
       "Prints a line with its address when it is ready. The log goes to the standard error, as JSON lines.")
 

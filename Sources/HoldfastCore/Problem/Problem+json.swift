@@ -32,6 +32,10 @@ extension Problem {
       writer.int64(Int64(retryAfter))
     }
     taken?.write(to: &writer)
+    if let url {
+      writer.key("url")
+      writer.string(url)
+    }
     members(&writer)
     writer.endObject()
   }
@@ -45,5 +49,6 @@ extension Problem {
       code, value["detail"]?.stringValue ?? "",
       retryAfter: value["retry_after"]?.integerValue.flatMap { Int(exactly: $0) })
     if code == .uniqueTaken { taken = TakenValue(value) }
+    url = value["url"]?.stringValue
   }
 }

@@ -63,6 +63,11 @@ public enum ProblemCode: String, Sendable, CaseIterable {
   case rateLimited = "rate-limited"
   case signUpClosed = "sign-up-closed"
   case zoneFull = "zone-full"
+  case accountElsewhere = "account-elsewhere"
+  case passInvalid = "pass-invalid"
+  case notAtHome = "not-at-home"
+  case userUnreachable = "user-unreachable"
+  case directoryUnavailable = "directory-unavailable"
 
   /// The HTTP status of the code.
   public var status: Int { facts.status }
@@ -229,6 +234,25 @@ public enum ProblemCode: String, Sendable, CaseIterable {
       (422, "A limit of the user is reached", "See detail for the limit. Remove what you no longer need.")
     case .zoneFull:
       (507, "The zone is full", "See detail for the limit. Delete records of the zone, then retry.")
+    case .accountElsewhere:
+      (421, "Another database takes this request", "Send it to the address in url.")
+    case .passInvalid:
+      (
+        401, "The pass was used, has expired, or is for another database",
+        "Ask the home for another one: POST /v1/passes."
+      )
+    case .notAtHome:
+      (403, "Only the user's home takes this", "Send it to the home, which GET /v1/databases names.")
+    case .userUnreachable:
+      (
+        409, "No user of this database has this name, and the directory does not answer",
+        "Share again when the directory is back, or share by a link."
+      )
+    case .directoryUnavailable:
+      (
+        503, "The directory of the databases does not answer",
+        "Retry after the seconds in Retry-After. Syncing, and signing in at the home, go on meanwhile."
+      )
     }
   }
 }
@@ -243,6 +267,8 @@ public struct Problem: Error, Hashable, Sendable {
   public let retryAfter: Int?
   /// For `uniqueTaken`: the record that has the value, and a free value.
   public var taken: TakenValue?
+  /// For `accountElsewhere`: the address of the other database.
+  public var url: String?
   /// Whether the request may have had its effect all the same, and nobody can tell by repeating it. Then it is not answered.
   package var isUnsure = false
 

@@ -270,7 +270,7 @@ package final class PostgresAdministration: StoreAdministration {
       """
       SELECT a.id FROM holdfast.accounts a JOIN holdfast.zones z ON z.zone = a.id WHERE a.erasure = 0
       AND NOT EXISTS (SELECT 1 FROM holdfast.members m WHERE m.zone = a.id AND m."user" = a.id AND m.role = 'owner'
-        AND m.invited_by IS NULL) ORDER BY a.id
+        AND m.invited_by IS NULL) AND NOT EXISTS (SELECT 1 FROM holdfast.guests g WHERE g.account = a.id) ORDER BY a.id
       """
     ).map { $0[0] }
   }

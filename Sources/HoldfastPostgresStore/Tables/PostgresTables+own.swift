@@ -79,13 +79,18 @@ extension PostgresTables {
     """
 
   /// The accounts, with their loss counters and the state of their erasure, and the identities from identity providers.
+  /// The guests, each with the database that is the home: docs/DIRECTORY.md.
   private static let accounts = """
     CREATE TABLE holdfast.accounts (
       id text COLLATE "C" PRIMARY KEY CHECK (id <> ''), name text COLLATE "C" NOT NULL UNIQUE CHECK (name <> ''),
       password text NOT NULL, created_at bigint NOT NULL, losses bigint NOT NULL DEFAULT 0 CHECK (losses >= 0),
-      erasure bigint NOT NULL DEFAULT 0 CHECK (erasure IN (0, 1, 2))
+      erasure bigint NOT NULL DEFAULT 0 CHECK (erasure IN (0, 1, 2)), erasure_untold boolean NOT NULL DEFAULT false
     );
     CREATE INDEX accounts_erased ON holdfast.accounts (id) WHERE erasure = 1;
+    CREATE INDEX accounts_untold ON holdfast.accounts (id) WHERE erasure_untold;
+    CREATE TABLE holdfast.guests (
+      account text COLLATE "C" PRIMARY KEY REFERENCES holdfast.accounts (id), home text COLLATE "C" NOT NULL CHECK (home <> '')
+    );
     CREATE TABLE holdfast.identities (
       issuer text COLLATE "C" NOT NULL, subject text COLLATE "C" NOT NULL, account text COLLATE "C" NOT NULL,
       PRIMARY KEY (issuer, subject), CHECK (issuer <> '' AND subject <> '')
@@ -104,6 +109,8 @@ extension PostgresTables {
       applied bytea NOT NULL DEFAULT '', scope text, issued_after bigint, acks_purged boolean NOT NULL DEFAULT false,
       app text, app_schema text, ticket_hash bytea UNIQUE, ticket_until bigint NOT NULL DEFAULT 0 CHECK (ticket_until >= 0),
       unseen_since_restore boolean NOT NULL DEFAULT false,
+      pass_session bigint NOT NULL DEFAULT 0 CHECK (pass_session >= 0),
+      ended_session bigint NOT NULL DEFAULT 0 CHECK (ended_session >= 0),
       CHECK (
         confirmed BETWEEN 0 AND \(greatestCount) AND acknowledged_refusals BETWEEN 0 AND \(greatestCount)
         AND session BETWEEN 1 AND \(greatestCount))
@@ -111,6 +118,12 @@ extension PostgresTables {
     CREATE INDEX devices_of_account ON holdfast.devices (account);
     CREATE INDEX devices_unused ON holdfast.devices (number)
       WHERE session = 1 AND NOT session_used AND scope IS NULL AND issued_after IS NULL;
+    CREATE INDEX devices_ended ON holdfast.devices (number) WHERE ended_session > 0;
+    CREATE TABLE holdfast.guest_sessions (
+      device bigint PRIMARY KEY, home_device text COLLATE "C" NOT NULL, ends_at bigint NOT NULL CHECK (ends_at >= 0)
+    );
+    CREATE INDEX guest_sessions_of_home ON holdfast.guest_sessions (home_device);
+    CREATE INDEX guest_sessions_end ON holdfast.guest_sessions (ends_at);
     CREATE TABLE holdfast.push_tokens (
       device bigint PRIMARY KEY, kind text NOT NULL, token text NOT NULL, token_hash bytea NOT NULL,
       CHECK (octet_length(kind) BETWEEN 1 AND 32 AND octet_length(token) BETWEEN 1 AND 4096)

@@ -15,8 +15,9 @@ final class PostgresAccounts: AccountTable {
     "SELECT name, password FROM holdfast.accounts WHERE id = $1 AND erasure = 0 FOR KEY SHARE"
   private static let findKnown: PostgresStatement = "SELECT id FROM holdfast.accounts WHERE id = $1"
   private static let beginErasure: PostgresStatement =
-    "UPDATE holdfast.accounts SET name = $2, password = '', erasure = $3 WHERE id = $1"
+    "UPDATE holdfast.accounts SET name = $2, password = '', erasure = $3, erasure_untold = true WHERE id = $1"
   private static let dropIdentities: PostgresStatement = "DELETE FROM holdfast.identities WHERE account = $1"
+  private static let changeName: PostgresStatement = "UPDATE holdfast.accounts SET name = $2 WHERE id = $1"
   private static let changePassword: PostgresStatement =
     "UPDATE holdfast.accounts SET password = $2 WHERE id = $1"
   private static let findIdentity: PostgresStatement =
@@ -59,6 +60,11 @@ final class PostgresAccounts: AccountTable {
 
   func add(_ id: String, name: String, password: String, at now: Stamp) throws {
     try store.connection.run(Self.insert, PostgresParameters(id, name, password, now.milliseconds))
+    names[id] = name
+  }
+
+  func setName(_ name: String, of id: String) throws {
+    try store.connection.run(Self.changeName, PostgresParameters(id, name))
     names[id] = name
   }
 

@@ -20,11 +20,13 @@ final class PostgresDevices: DeviceTable {
     """
   private static let dropToken: PostgresStatement = """
     UPDATE holdfast.devices SET token_hash = CASE WHEN issued_after IS NULL THEN NULL ELSE token_hash END,
+      ended_session = greatest(ended_session, pass_session), pass_session = 0,
       ticket_hash = NULL, issued_after = CASE WHEN issued_after IS NULL THEN NULL ELSE $2::bigint END WHERE number = $1
     """
   private static let stripDevices: PostgresStatement = """
     UPDATE holdfast.devices SET name = '', token_hash = NULL, ticket_hash = NULL, scope = NULL, issued_after = NULL,
-      app = NULL, app_schema = NULL WHERE number = ANY ($1)
+      ended_session = greatest(ended_session, pass_session), pass_session = 0, app = NULL, app_schema = NULL
+    WHERE number = ANY ($1)
     """
   private static let dropPushTokens: PostgresStatement =
     "DELETE FROM holdfast.push_tokens WHERE token_hash = ANY ($1)"
@@ -63,7 +65,7 @@ final class PostgresDevices: DeviceTable {
     """)
   private static let changeSession: PostgresStatement = """
     UPDATE holdfast.devices SET token_hash = $1, ticket_hash = NULL, name = $2, seen_at = $3, session_at = $3, session = $4,
-      session_used = false WHERE id = $5
+      ended_session = greatest(ended_session, pass_session), pass_session = 0, session_used = false WHERE id = $5
     """
   private static let putTicket: PostgresStatement =
     "UPDATE holdfast.devices SET ticket_hash = $2, ticket_until = $3 WHERE number = $1"

@@ -24,6 +24,7 @@ package final class PostgresStore: StoreWriter {
   package private(set) lazy var results: any ResultTable = PostgresResults(self)
   package private(set) lazy var purging: any PurgeTable = PostgresPurgeTable(self)
   package private(set) lazy var invitations: any InvitationTable = PostgresInvitations(self)
+  package private(set) lazy var guests: any GuestTable = PostgresGuests(self)
   package private(set) lazy var recovery: any RecoveryTable = PostgresRecovery(self)
   package private(set) lazy var operators: any OperatorTable = PostgresOperators(self)
   private(set) lazy var accountTable = PostgresAccounts(self)

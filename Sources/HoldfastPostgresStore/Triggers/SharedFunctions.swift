@@ -73,6 +73,10 @@ enum SharedFunctions {
         RAISE EXCEPTION 'holdfast.account names no account: %', home
           USING ERRCODE = 'foreign_key_violation', HINT = 'Take an id of holdfast.accounts.';
       END IF;
+      IF home IS NOT NULL AND EXISTS (SELECT FROM (SELECT account FROM holdfast.guests) g WHERE g.account = home) THEN
+        RAISE EXCEPTION 'holdfast.account names a guest, who has no zone of the own here: %', home
+          USING ERRCODE = 'foreign_key_violation', HINT = 'Write to the home of the user: docs/DIRECTORY.md.';
+      END IF;
       RETURN home;
     END $$;
     CREATE OR REPLACE FUNCTION holdfast.notify_nodes(words text[]) RETURNS void LANGUAGE plpgsql VOLATILE

@@ -172,7 +172,7 @@ extension SQLiteAdministration {
       """
       SELECT a.id FROM holdfast_accounts a JOIN holdfast_zones z ON z.zone = a.id WHERE a.erasure = 0
       AND NOT EXISTS (SELECT 1 FROM members m WHERE m.zone = a.id AND m.user = a.id AND m.role = 'owner'
-        AND m.invited_by IS NULL) ORDER BY a.id
+        AND m.invited_by IS NULL) AND NOT EXISTS (SELECT 1 FROM holdfast_guests g WHERE g.user = a.id) ORDER BY a.id
       """
     ).compactMap { $0[0].text }
   }

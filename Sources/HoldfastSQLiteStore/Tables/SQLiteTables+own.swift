@@ -47,13 +47,17 @@ extension SQLiteTables {
     """
 
   /// The accounts, with their loss counters and the state of their erasure, and the identities from identity providers.
+  /// The guests, each with the database that is the home: docs/DIRECTORY.md.
   private static let accounts = """
     CREATE TABLE holdfast_accounts (
       id TEXT PRIMARY KEY CHECK (id <> ''), name TEXT NOT NULL UNIQUE CHECK (name <> ''), password TEXT NOT NULL,
       created_at INTEGER NOT NULL, losses INTEGER NOT NULL DEFAULT 0 CHECK (losses >= 0),
-      erasure INTEGER NOT NULL DEFAULT 0 CHECK (erasure IN (0, 1, 2))
+      erasure INTEGER NOT NULL DEFAULT 0 CHECK (erasure IN (0, 1, 2)),
+      erasure_untold INTEGER NOT NULL DEFAULT 0 CHECK (erasure_untold IN (0, 1))
     ) WITHOUT ROWID;
     CREATE INDEX holdfast_accounts_erased ON holdfast_accounts (id) WHERE erasure = 1;
+    CREATE INDEX holdfast_accounts_untold ON holdfast_accounts (id) WHERE erasure_untold = 1;
+    CREATE TABLE holdfast_guests (user TEXT PRIMARY KEY REFERENCES holdfast_accounts (id), home TEXT NOT NULL CHECK (home <> '')) WITHOUT ROWID;
     CREATE TABLE holdfast_identities (
       issuer TEXT NOT NULL, subject TEXT NOT NULL, user TEXT NOT NULL REFERENCES holdfast_accounts (id),
       PRIMARY KEY (issuer, subject), CHECK (issuer <> '' AND subject <> '')
@@ -73,6 +77,8 @@ extension SQLiteTables {
       acks_purged INTEGER NOT NULL DEFAULT 0 CHECK (acks_purged IN (0, 1)), app TEXT, app_schema TEXT,
       ticket_hash BLOB UNIQUE, ticket_until INTEGER NOT NULL DEFAULT 0 CHECK (ticket_until >= 0),
       unseen_since_restore INTEGER NOT NULL DEFAULT 0 CHECK (unseen_since_restore IN (0, 1)),
+      pass_session INTEGER NOT NULL DEFAULT 0 CHECK (pass_session >= 0),
+      ended_session INTEGER NOT NULL DEFAULT 0 CHECK (ended_session >= 0),
       CHECK (
         confirmed BETWEEN 0 AND \(greatestCount) AND acknowledged_refusals BETWEEN 0 AND \(greatestCount)
         AND session BETWEEN 1 AND \(greatestCount) AND session_used IN (0, 1))
@@ -80,6 +86,12 @@ extension SQLiteTables {
     CREATE INDEX holdfast_devices_of_user ON holdfast_devices (user);
     CREATE INDEX holdfast_devices_unused ON holdfast_devices (number)
       WHERE session = 1 AND session_used = 0 AND scope IS NULL AND issued_after IS NULL;
+    CREATE INDEX holdfast_devices_ended ON holdfast_devices (number) WHERE ended_session > 0;
+    CREATE TABLE holdfast_guest_sessions (
+      device INTEGER PRIMARY KEY, home_device TEXT NOT NULL, ends_at INTEGER NOT NULL CHECK (ends_at >= 0)
+    );
+    CREATE INDEX holdfast_guest_sessions_of_home ON holdfast_guest_sessions (home_device);
+    CREATE INDEX holdfast_guest_sessions_end ON holdfast_guest_sessions (ends_at);
     CREATE TABLE holdfast_push_tokens (
       device INTEGER PRIMARY KEY, kind TEXT NOT NULL, token TEXT NOT NULL, token_hash BLOB NOT NULL,
       CHECK (length(CAST(kind AS BLOB)) BETWEEN 1 AND 32 AND length(CAST(token AS BLOB)) BETWEEN 1 AND 4096)

@@ -41,6 +41,10 @@ final class SQLiteAccounts: AccountTable {
       [.text(id), .text(name), .text(password), .integer(now.milliseconds)])
   }
 
+  func setName(_ name: String, of id: String) throws {
+    try connection.run("UPDATE holdfast_accounts SET name = ? WHERE id = ?", [.text(name), .text(id)])
+  }
+
   func setPassword(_ password: String, of id: String) throws {
     try connection.run(
       "UPDATE holdfast_accounts SET password = ? WHERE id = ?", [.text(password), .text(id)])
@@ -60,7 +64,7 @@ final class SQLiteAccounts: AccountTable {
 
   func beginErasure(of id: String) throws {
     try connection.run(
-      "UPDATE holdfast_accounts SET name = ?, password = '', erasure = ? WHERE id = ?",
+      "UPDATE holdfast_accounts SET name = ?, password = '', erasure = ?, erasure_untold = 1 WHERE id = ?",
       [.text(Erasure.name(of: id)), .integer(Erasure.begun.rawValue), .text(id)])
     try connection.run("DELETE FROM holdfast_identities WHERE user = ?", [.text(id)])
   }

@@ -53,6 +53,7 @@ final class SQLiteDeviceTable: DeviceTable {
     dropToken = try connection.statement(
       """
       UPDATE holdfast_devices SET token_hash = iif(issued_after IS NULL, NULL, token_hash), ticket_hash = NULL,
+        ended_session = max(ended_session, pass_session), pass_session = 0,
         issued_after = iif(issued_after IS NULL, NULL, ?1) WHERE number = ?2
       """)
     findOwned = try connection.statement(
@@ -225,7 +226,7 @@ final class SQLiteDeviceTable: DeviceTable {
       try connection.run(
         """
         UPDATE holdfast_devices SET name = '', token_hash = NULL, ticket_hash = NULL, scope = NULL, issued_after = NULL,
-          app = NULL, app_schema = NULL WHERE number = ?
+          ended_session = max(ended_session, pass_session), pass_session = 0, app = NULL, app_schema = NULL WHERE number = ?
         """, [.integer(number)])
       try setPushToken(nil, of: number)
     }
@@ -305,7 +306,7 @@ final class SQLiteDeviceTable: DeviceTable {
     try connection.run(
       """
       UPDATE holdfast_devices SET token_hash = ?1, ticket_hash = NULL, name = ?2, seen_at = ?3, session_at = ?3, session = ?4,
-        session_used = 0 WHERE id = ?5
+        ended_session = max(ended_session, pass_session), pass_session = 0, session_used = 0 WHERE id = ?5
       """,
       [
         .blob(token.withBytes { Array($0) }), .text(name), .integer(now), .integer(number),

@@ -12,6 +12,7 @@ final class SQLiteStore: StoreWriter {
   let results: any ResultTable
   let purging: any PurgeTable
   let invitations: any InvitationTable
+  let guests: any GuestTable
   let recovery: any RecoveryTable
   let operators: any OperatorTable
   /// The writing connection.
@@ -78,6 +79,7 @@ final class SQLiteStore: StoreWriter {
     results = SQLiteResults(on: connection)
     purging = SQLitePurge(on: connection)
     invitations = SQLiteInvitations(on: connection)
+    guests = SQLiteGuests(on: connection)
     recovery = SQLiteRecovery(on: connection)
     operators = SQLiteOperators(on: connection)
     consentTable = SQLiteConsents(schema, on: connection)

@@ -154,9 +154,13 @@ extension Administration {
   ///   - role: the role of the token.
   ///   - tables: the tables that it may read and write, by their names or former ones; nil for all.
   ///   - zones: the zones that it may read and write; nil for all.
+  ///   - directory: where the name is claimed; needed in a database that has joined a directory.
   /// - Returns: the token, which is not stored.
   /// - Throws: `ServerError.refused` for a name that is invalid or taken, `notFound` for an unknown table or zone.
-  public func createToken(name: String, role: Role, tables: [String]?, zones: [String]?) throws -> String {
+  public func createToken(
+    name: String, role: Role, tables: [String]?, zones: [String]?, directory: DirectoryAdministration? = nil
+  ) throws -> String {
+    let claim = try claim(in: directory)
     do { try Credentials.checkNewName(name) } catch { throw ServerError(.refused, error.detail) }
     let tables = try tables?.map { table in
       guard let index = schema.index(called: table) else {
@@ -177,6 +181,7 @@ extension Administration {
       }
       let user = work.stores.newID(at: now)
       audited = Audited(target: user, detail: role.rawValue)
+      if let claim { try claim(name, user) }
       try accounts.add(user, name: name, password: "", at: now)
       try work.store.devices.add(
         NewDevice(
@@ -220,7 +225,8 @@ extension Administration {
         throw ServerError(.notFound, "There is no user \(name). `holdfast users` lists them.")
       }
       if try accounts.account(user)?.password.isEmpty ?? true {
-        throw ServerError(.refused, "\(name) has no password: it is a program, or of an identity provider.")
+        throw ServerError(
+          .refused, "\(name) has no password: it is a program, a guest, or of an identity provider.")
       }
       audited.target = user
       try accounts.setPassword(hash, of: user)

@@ -19,7 +19,7 @@ public final class Administration {
   let operators: any StoreAdministration
   /// Who acts, for the audit log.
   let author: AuditAuthor
-  private let location: DatabaseLocation
+  let location: DatabaseLocation
 
   /// Opens the database of a server.
   ///
@@ -38,6 +38,8 @@ public final class Administration {
     self.database = database
     operators = try database.administration()
     schema = database.schema
+    var environment = environment
+    environment.limits.mayHaveGuests = try database.read { try $0.databaseName() } != nil
     self.environment = environment
     self.location = location
     self.author = author ?? .commandLine
@@ -205,6 +207,10 @@ extension Administration {
     let user = try change(.erase) { work, _, audited in
       guard let user = try work.store.accounts.id(ofName: name) else {
         throw ServerError(.notFound, "There is no user \(name). `holdfast users` lists them.")
+      }
+      if let home = try work.store.guests.home(of: user) {
+        throw ServerError(
+          .refused, "\(name) is a guest here. Erase the user in the home, the database \(home).")
       }
       audited.target = user
       try Erasing(work).beginErasure(of: user)

@@ -23,7 +23,7 @@ extension OpenAPIDocument {
       method: "post", id: "sign_up", summary: "Makes an account, and a first session.",
       body: (credentials([]), Self.json),
       answers: [OpenAPIOperation.answer(201, "The session.", Self.session)],
-      problems: [403, 409, 422, 429, 507], isSecured: false)
+      problems: [403, 409, 421, 422, 429, 507], isSecured: false)
   }
 
   var signIn: OpenAPIOperation {
@@ -35,10 +35,14 @@ extension OpenAPIDocument {
     let byToken = OpenAPISchema.object(
       [.init("token", ["type": "string", "maxLength": 8192]), .init("device", named)],
       required: ["token", "device"])
+    let byPass = OpenAPISchema.object(
+      [.init("pass", ["type": "string", "maxLength": 8192]), .init("device", named)],
+      required: ["pass", "device"])
     return OpenAPIOperation(
-      method: "post", id: "sign_in", summary: "Begins a session, with a password or with a JWT.",
-      body: (["anyOf": [credentials(device), byToken]], Self.json),
-      answers: [OpenAPIOperation.answer(200, "The session.", Self.session)], problems: [401, 429, 507],
+      method: "post", id: "sign_in", summary: "Begins a session, with a password, a JWT or a pass.",
+      body: (["anyOf": [credentials(device), byToken, byPass]], Self.json),
+      answers: [OpenAPIOperation.answer(200, "The session.", Self.session)],
+      problems: [401, 409, 421, 429, 507],
       isSecured: false)
   }
 
@@ -202,6 +206,30 @@ extension OpenAPIDocument {
       method: "get", id: "look_up_user", summary: "Whom sharing with a name reaches.",
       parameters: [OpenAPIParameter.make("name", in: "query", "The name.", Self.text)],
       answers: [OpenAPIOperation.answer(200, "The user.", found)], problems: [404, 429])
+  }
+
+  var makePass: OpenAPIOperation {
+    let pass = object([
+      .init("pass", Self.text), .init("url", Self.text), .init("expires_in", ["type": "integer"]),
+    ])
+    return OpenAPIOperation(
+      method: "post", id: "make_pass",
+      summary: "A pass with which the user begins a session in another database.",
+      body: (OpenAPISchema.object([.init("database", Self.text)], required: ["database"]), Self.json),
+      answers: [OpenAPIOperation.answer(201, "The pass.", pass)], problems: [403, 404, 429, 507])
+  }
+
+  var databases: OpenAPIOperation {
+    let flag: JSONValue = ["type": "boolean"]
+    let database = object([
+      .init("name", Self.text), .init("url", Self.text), .init("is_home", flag), .init("is_member", flag),
+    ])
+    return OpenAPIOperation(
+      method: "get", id: "databases", summary: "The databases of the directory.",
+      answers: [
+        OpenAPIOperation.answer(
+          200, "The databases.", object([.init("databases", OpenAPISchema.list(database))]))
+      ], problems: [403, 404])
   }
 
   var blocks: OpenAPIOperation {

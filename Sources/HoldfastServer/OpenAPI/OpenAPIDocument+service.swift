@@ -22,6 +22,8 @@ extension OpenAPIDocument {
       OpenAPIPath(address: "/v1/invitations/accept", operations: [acceptInvitation]),
       OpenAPIPath(address: "/v1/invitations/look", operations: [lookAtInvitation]),
       OpenAPIPath(address: "/v1/users", operations: [lookUpUser]),
+      OpenAPIPath(address: "/v1/passes", operations: [makePass]),
+      OpenAPIPath(address: "/v1/databases", operations: [databases]),
       OpenAPIPath(address: "/v1/memberships", operations: [memberships]),
       OpenAPIPath(address: "/v1/memberships/{membership}", operations: [declineMembership]),
       OpenAPIPath(address: "/v1/memberships/{membership}/accept", operations: [acceptMembership]),

@@ -33,6 +33,8 @@ final class API: Sendable {
   let lookUps: RateCount
   /// Checks the JWTs of the identity provider; nil without one.
   let provider: IdentityProvider?
+  /// The directory of the databases; nil without one.
+  let directory: Directory?
   private let members: MemberColumns
   private let schemaAnswer: HTTPResponse
   private let schemaWords: SchemaWords
@@ -46,7 +48,7 @@ final class API: Sendable {
     _ database: any ServerDatabase, clock: ServiceClock, environment: ServerEnvironment,
     snapshots: Snapshots?, crossOrigin: CrossOrigin = CrossOrigin(allowed: []), web: WebFiles = WebFiles(),
     guessLimit: Int = Guesses.defaultLimit, provider: IdentityProvider? = nil,
-    allowsSignUp: Bool? = nil, log: @escaping @Sendable (String) -> Void
+    directory: Directory? = nil, allowsSignUp: Bool? = nil, log: @escaping @Sendable (String) -> Void
   ) {
     schema = database.schema
     self.environment = environment
@@ -56,6 +58,7 @@ final class API: Sendable {
     self.crossOrigin = crossOrigin
     self.web = web
     self.provider = provider
+    self.directory = directory
     // Otherwise anyone could take the account name of a user of the provider.
     self.allowsSignUp = allowsSignUp ?? (provider == nil)
     guesses = Guesses(limit: guessLimit)
@@ -84,6 +87,18 @@ final class API: Sendable {
         && operation.value(of: members.name)?.text != nil
     }
     if count > 0 { try lookUps.take(key.user, count, at: environment.measured()) }
+  }
+
+  /// The names with which new memberships share, in a database of a directory.
+  func names(in operations: some Sequence<RecordOperation>) -> TextSet {
+    if directory == nil { return [] }
+    return TextSet(
+      operations.compactMap { operation in
+        guard operation.table == members.table, operation.kind == .create,
+          operation.value(of: members.user)?.text == nil
+        else { return nil }
+        return operation.value(of: members.name)?.text
+      })
   }
 
   /// Makes `/readyz` answer 503.
@@ -191,6 +206,8 @@ final class API: Sendable {
         : accounts.signIn(request)
     case .currentSession: return try devices.signOut(request)
     case .users: return try accounts.lookUp(request)
+    case .passes: return try DirectoryRoutes(api: self).makePass(request)
+    case .databases: return try DirectoryRoutes(api: self).databases(request)
     case .devices:
       return try request.method == "GET"
         ? devices.devices(request) : devices.copyDevice(request)
@@ -300,6 +317,14 @@ final class API: Sendable {
     let device = try anyDevice(of: request, reader)
     guard case .session = device.key.use else { throw Problem(.tokenLimited) }
     return device
+  }
+
+  /// Requires that this database is a user's home.
+  ///
+  /// - Throws: `Problem.notAtHome`.
+  func requireHome(of user: String, _ reader: SyncAnswers) throws {
+    guard directory != nil, let home = try reader.store.home(ofGuest: user) else { return }
+    throw Problem(.notAtHome, "The home is the database \(home).")
   }
 
   /// The sender of a REST request, and a reader limited to the token's scope.

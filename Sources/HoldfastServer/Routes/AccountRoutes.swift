@@ -16,15 +16,45 @@ struct AccountRoutes {
     let address = IPAddress.network(of: request.remoteAddress)
     try api.signUps.take(address, at: api.environment.measured())
     // A taken name is refused before the expensive hash.
-    if try api.read({ try $0.store.account(name) }) != nil { throw Problem(.nameTaken) }
+    let isTaken = try api.read { reader in
+      guard let account = try reader.store.account(name) else { return false }
+      // The directory knows whether the name is that of a guest still.
+      return try api.directory == nil || reader.store.home(ofGuest: account.id) == nil
+    }
+    if isTaken { throw Problem(.nameTaken) }
     return .signUp { [self] in
       guard let hash = api.environment.passwords.hash(password) else {
         return .problem(Problem(.busy, retryAfter: 5))
       }
       let token = makeToken(random: api.environment.random)
       let signUp = SignUp(name: name, password: hash, device: device, token: TokenHash(of: token))
+      if let directory = api.directory { return claim(signUp, token, of: directory) }
       return .write(.signUp(signUp)) { Self.session($0, token: token, status: 201) }
     }
+  }
+
+  /// Claims the name in the directory before the account is made.
+  private func claim(_ signUp: SignUp, _ token: String, of directory: Directory) -> Step {
+    .fetch { [self] in
+      do {
+        let id = makeIdentifier(milliseconds: api.environment.now(), random: api.environment.random)
+        switch try directory.claim(signUp.name, for: id) {
+        case .taken: throw Problem(.nameTaken)
+        case .elsewhere(nil): throw Problem(.signUpClosed, "No database takes new users.")
+        case .elsewhere(let url?): throw Self.elsewhere(url)
+        case .user(let id):
+          var signUp = signUp
+          signUp.user = id
+          return .write(.signUp(signUp)) { Self.session($0, token: token, status: 201) }
+        }
+      } catch { return .problem(api.problem(of: error)) }
+    }
+  }
+
+  private static func elsewhere(_ url: String) -> Problem {
+    var problem = Problem(.accountElsewhere)
+    problem.url = url
+    return problem
   }
 
   /// `POST /v1/sessions`. An unknown name takes as long as a wrong password.
@@ -34,12 +64,25 @@ struct AccountRoutes {
     if let (token, device) = try credentials.byToken() {
       return try Authentication(api: api).signIn(token, device, credentials)
     }
+    if let (pass, device) = try credentials.byPass() {
+      return try DirectoryRoutes(api: api).signIn(pass, device, credentials)
+    }
     let (name, password, device) = try credentials.complete()
     let attempt = try api.guesses.begin(
       name: name, address: request.remoteAddress, at: api.environment.measured())
     return .password { [self] in
       do {
         let account = try api.read { try $0.store.account(name) }
+        if let directory = api.directory, account?.password.isEmpty ?? true {
+          // As long as with a wrong password.
+          _ = try? verify(password, against: nil, attempt)
+          return .fetch { [self] in
+            do {
+              guard let url = try directory.address(ofHomeOf: name) else { throw Problem(.credentialsWrong) }
+              throw Self.elsewhere(url)
+            } catch { return .problem(api.problem(of: error)) }
+          }
+        }
         let stored = try verify(password, against: account?.password, attempt)
         guard let account else { throw Problem(.credentialsWrong) }
         try api.signIns.take(account.id, at: api.environment.measured())
@@ -61,12 +104,16 @@ struct AccountRoutes {
       try parameters.requireOnly("name")
       guard let name = parameters["name"] else { throw Problem(.invalidRequest, "name is missing.") }
       try api.lookUps.take(user, at: api.environment.measured())
-      guard !name.utf8.contains(0), let found = try reader.store.user(named: name) else {
-        throw Problem(.notFound, "No user has this name.")
+      if name.utf8.contains(0) { throw Self.nobody }
+      guard let found = try reader.store.user(named: name) else {
+        guard let directory = api.directory else { throw Self.nobody }
+        return DirectoryRoutes(api: api).lookUp(name, directory)
       }
       return .answer(.json(found.json.bytes))
     }
   }
+
+  static let nobody = Problem(.notFound, "No user has this name.")
 
   /// Verifies a password. Without a stored one it takes as long.
   ///
@@ -90,6 +137,7 @@ struct AccountRoutes {
   func changePassword(_ request: HTTPRequest) throws -> Step {
     let (key, account) = try api.read { reader in
       let key = try api.device(of: request, reader).key
+      try api.requireHome(of: key.user, reader)
       return (key, try reader.store.account(id: key.user))
     }
     try api.requireJSON(request)
@@ -113,6 +161,7 @@ struct AccountRoutes {
   func eraseAccount(_ request: HTTPRequest) throws -> Step {
     let (key, account) = try api.read { reader in
       let key = try api.device(of: request, reader).key
+      try api.requireHome(of: key.user, reader)
       return (key, try reader.store.account(id: key.user))
     }
     try api.requireJSON(request)
@@ -135,7 +184,7 @@ struct AccountRoutes {
     switch result {
     case .failure(let problem): return .problem(problem)
     case .success(.done), .success(.rest), .success(.unfinished), .success(.membership), .success(.synced),
-      .success(.purged), .success(.time), .success(.ticket):
+      .success(.pass), .success(.purged), .success(.time), .success(.ticket):
       return .problem(Problem(.internalError))
     case .success(.session(let session)):
       return .json(status: status, session.json(token: token))

@@ -12,7 +12,8 @@ extension Address {
 
   /// The words of the server's addresses.
   private static let words: TextSet = [
-    "", "v1", "sync", "accounts", "sessions", "current", "devices", "push-token", "users", "account",
+    "", "v1", "sync", "accounts", "sessions", "current", "devices", "push-token", "users", "passes",
+    "databases", "account",
     "password",
     "export", "events", "tickets", "tables", "batch", "schema", "openapi.json", "healthz", "readyz", "zones",
     "snapshot", "changes", "invitations", "accept", "look", "memberships", "membership", "grants", "blocks",
@@ -36,6 +37,8 @@ extension Address {
     case .devices: "/v1/devices"
     case .pushToken: "/v1/push-token"
     case .users: "/v1/users"
+    case .passes: "/v1/passes"
+    case .databases: "/v1/databases"
     case .device: "/v1/devices/{device}"
     case .account: "/v1/account"
     case .password: "/v1/account/password"

@@ -13,6 +13,10 @@ enum Address: Equatable {
   case pushToken
   /// The user with the name in the query.
   case users
+  /// The passes for other databases.
+  case passes
+  /// The databases of the directory.
+  case databases
   /// The device of this id.
   case device(String)
   /// The user's own account.
@@ -84,6 +88,8 @@ enum Address: Equatable {
     case ["v1", "devices"]: self = .devices
     case ["v1", "push-token"]: self = .pushToken
     case ["v1", "users"]: self = .users
+    case ["v1", "passes"]: self = .passes
+    case ["v1", "databases"]: self = .databases
     case ["v1", "account"]: self = .account
     case ["v1", "account", "password"]: self = .password
     case ["v1", "account", "export"]: self = .export(table: nil)
@@ -159,7 +165,7 @@ enum Address: Equatable {
   /// The methods of the endpoint, without `HEAD` and `OPTIONS`.
   private func actions(in schema: SyncSchema) -> [String] {
     switch self {
-    case .sync, .accounts, .batch, .resolution, .acceptance, .membershipAcceptance, .invitationLook,
+    case .sync, .accounts, .passes, .batch, .resolution, .acceptance, .membershipAcceptance, .invitationLook,
       .eventTickets:
       ["POST"]
     case .sessions: ["POST", "DELETE"]
@@ -169,7 +175,8 @@ enum Address: Equatable {
       schema.tables[table].zone == .server ? choosing : reading + writing
     case .block, .pushToken: ["PUT", "DELETE"]
     case .account, .currentSession, .device, .invitation, .membership, .ownMembership, .grant: ["DELETE"]
-    case .export, .snapshot, .events, .zones, .changes, .memberships, .users, .grants, .blocks, .schema,
+    case .export, .snapshot, .events, .zones, .changes, .memberships, .users, .databases, .grants, .blocks,
+      .schema,
       .openAPI,
       .health, .readiness:
       ["GET"]

@@ -99,7 +99,15 @@ struct SyncRoutes {
   private func write(_ command: SyncCommand) throws -> Step {
     let sets = command.request.changeSets.lazy.compactMap { try? $0.content.get() }
     try api.countNames(in: sets.joined(), by: command.key)
-    return .write(.sync(command)) { [self] result in
+    return DirectoryRoutes(api: api).knowing(api.names(in: sets.joined())) { [self] unreachable in
+      var command = command
+      command.unreachable = unreachable
+      return apply(command)
+    }
+  }
+
+  private func apply(_ command: SyncCommand) -> Step {
+    .write(.sync(command)) { [self] result in
       do {
         switch result {
         case .success(.synced(let outcome)): return try answer(command, outcome)

@@ -35,13 +35,22 @@ struct WriteRoutes {
         try scope.check(table: item.operation.table, isDeletion: item.verb == .delete, in: api.schema)
       }
     }
-    try api.countNames(in: items.lazy.compactMap { try? $0.get().operation }, by: key)
+    let operations = items.lazy.compactMap { try? $0.get().operation }
+    try api.countNames(in: operations, by: key)
     var command = RestCommand(
       key: key, request: id.map { RequestKey(id: $0, fingerprint: requestFingerprint(request)) },
       form: form, items: items, contentSize: request.body.count)
     command.isMinimal = prefersMinimal(request) && form != .single
-    let isMinimal = command.isMinimal
-    return .write(.rest(command)) { result in
+    return DirectoryRoutes(api: api).knowing(api.names(in: operations)) { [self, command] unreachable in
+      var command = command
+      command.unreachable = unreachable
+      return apply(command)
+    }
+  }
+
+  private func apply(_ command: RestCommand) -> Step {
+    let (key, isMinimal) = (command.key, command.isMinimal)
+    return .write(.rest(command)) { [self] result in
       switch result {
       case .success(.rest(let answer, let isReplay)):
         var response = HTTPResponse(answer, isReplay: isReplay)

@@ -59,6 +59,8 @@ public struct Configuration: Sendable {
   public var guessLimit: Int
   /// The identity provider whose JWTs are accepted; default nil.
   public var identityProvider: IdentityProviderConfiguration?
+  /// The directory of which the database is one; nil, the default, for none. docs/DIRECTORY.md.
+  public var directory: DirectoryConfiguration?
   /// Whether anyone may create an account with a password. The default nil means yes, unless there is an identity provider.
   public var allowsSignUp: Bool?
   /// The proxies whose X-Forwarded-For is trusted; default none.
@@ -119,6 +121,12 @@ public struct Configuration: Sendable {
   /// - Throws: `ServerError`, `HTTPServerError`.
   func checkSurroundings() throws -> TLSFiles.Contents? {
     if let schema { try rules.check(against: schema) }
+    if directory != nil, identityProvider != nil {
+      throw ServerError(
+        .refused,
+        "A directory of databases knows names and passwords only. Start without --directory or without --jwt-issuer."
+      )
+    }
     try checkWebFolder()
     try checkMetrics()
     // The folder of a data directory is made with it.

@@ -27,6 +27,7 @@ public final class InlineServer {
   ///   - environment: clock, randomness and passwords.
   ///   - identityProvider: the provider whose JWTs are accepted; nil for none.
   ///   - allowsSignUp: whether anyone may create an account with a password; nil means yes, unless there is an identity provider.
+  ///   - directory: the directory that the database has joined; nil for none.
   ///   - notice: receives messages about the database's history, such as a new epoch.
   ///   - log: receives the reasons of unexpected failures.
   /// - Throws: `ServerError` if the directory or the schema is unusable, `SQLiteError` if the database is.
@@ -34,7 +35,7 @@ public final class InlineServer {
     _ location: DatabaseLocation, schema: SyncSchema?, removals: Removals = .refuse, rules: Rules = Rules(),
     environment: ServerEnvironment,
     identityProvider: IdentityProviderConfiguration? = nil, allowsSignUp: Bool? = nil,
-    notice: @escaping @Sendable (String) -> Void = { _ in },
+    directory: DirectoryConfiguration? = nil, notice: @escaping @Sendable (String) -> Void = { _ in },
     log: @escaping @Sendable (String) -> Void = { _ in }
   ) throws {
     if let schema { try rules.check(against: schema) }
@@ -42,9 +43,10 @@ public final class InlineServer {
       schema: schema, removals: removals, DatabaseService(environment: environment, log: notice))
     let snapshots = try Snapshots(
       database, folder: location.snapshotFolder, limit: 4 << 30, random: environment.random)
+    let known = try Directory.opened(database, location, directory, log)
     try self.init(
       database, lock: lock, snapshots, rules, environment, log,
-      identityProvider.map { IdentityProvider($0, log: log) }, allowsSignUp)
+      identityProvider.map { IdentityProvider($0, log: log) }, allowsSignUp, known)
   }
 
   /// Opens a database file without directories and other processes, on a simulated disk.
@@ -60,14 +62,16 @@ public final class InlineServer {
     let database = try SQLiteDatabase(
       file: file, exists: exists, schema: schema, removals: removals,
       keeper: HistoryKeeper(history, environment, log: log), random: environment.random)
-    try self.init(database, lock: nil, nil, Rules(), environment, log, nil, nil)
+    try self.init(database, lock: nil, nil, Rules(), environment, log, nil, nil, nil)
   }
 
   private init(
     _ database: any ServerDatabase, lock: DataDirectoryLock?, _ snapshots: Snapshots?,
     _ rules: Rules, _ environment: ServerEnvironment, _ log: @escaping @Sendable (String) -> Void,
-    _ provider: IdentityProvider?, _ allowsSignUp: Bool?
+    _ provider: IdentityProvider?, _ allowsSignUp: Bool?, _ directory: Directory?
   ) throws {
+    var environment = environment
+    environment.limits.mayHaveGuests = directory != nil
     self.lock = lock
     self.schema = database.schema
     try rules.check(against: database.schema)
@@ -85,7 +89,7 @@ public final class InlineServer {
     }
     let api = API(
       database, clock: clock, environment: environment, snapshots: snapshots, provider: provider,
-      allowsSignUp: allowsSignUp, log: log)
+      directory: directory, allowsSignUp: allowsSignUp, log: log)
     self.api = api
     let text = EventText(
       run: hexadecimal(environment.random(8)), heartbeat: .seconds(25))
@@ -143,6 +147,15 @@ public final class InlineServer {
     ended += hub.moved(service.takeChanges())
     if let slow { ended += hub.moved(slow.takeChanges()) }
     return results
+  }
+
+  /// Runs one round for the directory; docs/DIRECTORY.md, section 5.
+  package func followDirectory() throws {
+    guard let directory = api.directory else { return }
+    let round = DirectoryRound(
+      directory: directory, database: api.database, now: { [api] in api.clock.trusted.now() })
+    _ = try round.run { try? apply([$0])[0].get() }
+    try round.tidy()
   }
 
   /// Runs one retention pass; docs/RETENTION.md, section 2.

@@ -7,7 +7,7 @@ import HoldfastService
 extension RequestDispatcher {
   static func api(
     _ database: any ServerDatabase, _ clock: ServiceClock, _ configuration: Configuration,
-    _ failed: @escaping @Sendable (String) -> Void
+    _ directory: Directory?, _ failed: @escaping @Sendable (String) -> Void
   ) throws -> API {
     API(
       database, clock: clock, environment: configuration.environment,
@@ -15,7 +15,19 @@ extension RequestDispatcher {
       crossOrigin: CrossOrigin(allowed: configuration.allowedOrigins),
       web: WebFiles(folder: configuration.webFolder), guessLimit: configuration.guessLimit,
       provider: configuration.identityProvider.map { IdentityProvider($0, log: failed) },
-      allowsSignUp: configuration.allowsSignUp, log: failed)
+      directory: directory, allowsSignUp: configuration.allowsSignUp, log: failed)
+  }
+
+  /// The thread that follows the directory; nil without one.
+  static func directoryThread(
+    _ api: API, _ writer: Worker<Write>, _ purging: RetentionThread,
+    _ failed: @escaping @Sendable (String) -> Void
+  ) throws -> DirectoryThread? {
+    guard let directory = api.directory else { return nil }
+    let round = DirectoryRound(
+      directory: directory, database: api.database, now: { api.clock.trusted.now() })
+    return try DirectoryThread(
+      round, write: { write($0, to: writer) }, erased: { purging.wake() }, log: failed)
   }
 
   /// The console; nil unless it is asked for.

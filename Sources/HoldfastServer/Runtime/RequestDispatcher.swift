@@ -42,6 +42,7 @@ final class RequestDispatcher: Sendable {
   private let listener: (any NotificationListener)?
   private let webhook: Webhook?
   private let purging: RetentionThread
+  private let directory: DirectoryThread?
   private let log: RequestLog
   /// Nil unless they are served, or there is a console.
   let metrics: Metrics?
@@ -78,6 +79,9 @@ final class RequestDispatcher: Sendable {
   {
     let failed: @Sendable (String) -> Void = { log.event("failure", level: .error, $0) }
     database.reportMismatches(failed)
+    let known = try Directory.opened(database, configuration.database, configuration.directory, failed)
+    var configuration = configuration
+    configuration.environment.limits.mayHaveGuests = known != nil
     let environment = configuration.environment
     self.log = log
     let metrics = configuration.metrics == nil && configuration.console == nil ? nil : Metrics()
@@ -93,7 +97,7 @@ final class RequestDispatcher: Sendable {
     try configuration.rules.check(against: database.schema)
     let store = try database.store()
     let clock = try ServiceClock(of: store, environment)
-    let api = try Self.api(database, clock, configuration, failed)
+    let api = try Self.api(database, clock, configuration, known, failed)
     self.api = api
     let console = Self.console(api, configuration, log, lines)
     self.console = console
@@ -164,6 +168,7 @@ final class RequestDispatcher: Sendable {
       database, configuration.retention, api.snapshots, write: { Self.write($0, to: writer) },
       warn: { log.event("clock", level: .warning, $0) },
       passed: { metrics?.purged(now: Double(environment.now()) / 1000) }, log: failed)
+    directory = try Self.directoryThread(api, writer, purging, failed)
     sampler = console.map {
       ConsoleSampler($0, write: { Self.write(.keepSamples($0), to: writer) != nil }, log: failed)
     }
@@ -171,7 +176,7 @@ final class RequestDispatcher: Sendable {
   }
 
   /// Applies a command of the server itself, and waits for it; nil if it fails.
-  private static func write(_ command: ServiceCommand, to writer: Worker<Write>) -> Outcome? {
+  static func write(_ command: ServiceCommand, to writer: Worker<Write>) -> Outcome? {
     try? write(command, to: writer, nil)?.get()
   }
 
@@ -332,6 +337,7 @@ final class RequestDispatcher: Sendable {
   func announceStop() {
     api.stop()
     purging.end()
+    directory?.end()
     webhook?.end()
   }
 
@@ -340,6 +346,7 @@ final class RequestDispatcher: Sendable {
   func stop() {
     // These threads enqueue writes, so they stop before the writer.
     purging.stop()
+    directory?.stop()
     sampler?.stop()
     webhook?.stop()
     for worker in [passwords, signUps, builds, longReading] { worker.drop() }
@@ -361,6 +368,7 @@ final class RequestDispatcher: Sendable {
     lookUps?.stop()
     listener?.stop()
     events.stop()
+    api.directory?.close()
     database.close()
     for service in services { service.service.close() }
   }

@@ -28,6 +28,9 @@ struct RealPath {
 
   private init(bytes: [UInt8]) { self.bytes = bytes }
 
+  /// The path, for people.
+  var text: String { String(decoding: bytes, as: UTF8.self) }
+
   /// Whether it is hidden in a folder that it is in: one of the names from there on begins with a dot.
   func isHidden(in folder: RealPath) -> Bool {
     bytes[folder.bytes.count...].split(separator: UInt8(ascii: "/")).contains {

@@ -1,13 +1,15 @@
 /// Creates an account with its first device.
 package struct SignUp: Sendable {
+  /// The id that the directory of the databases has for the name; nil without a directory.
+  package var user: String?
   package let name: String
   /// The password's hash, in its stored form.
   package let password: String
   package let device: String
   package let token: TokenHash
 
-  package init(name: String, password: String, device: String, token: TokenHash) {
-    (self.name, self.password, self.device, self.token) = (name, password, device, token)
+  package init(user: String? = nil, name: String, password: String, device: String, token: TokenHash) {
+    (self.user, self.name, self.password, self.device, self.token) = (user, name, password, device, token)
   }
 }
 

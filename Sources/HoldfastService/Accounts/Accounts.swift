@@ -10,14 +10,24 @@ package struct Accounts {
   ///
   /// - Throws: `Problem.nameTaken` before anything is written.
   package func signUp(_ signUp: SignUp, at now: Stamp) throws -> NewSession {
-    if try work.store.accounts.id(ofName: signUp.name) != nil { throw Problem(.nameTaken) }
-    let user = try addUser(named: signUp.name, password: signUp.password, at: now)
+    if let claimed = signUp.user {
+      try Guests(work).makeRoom(for: signUp.name)
+      // The claim is that of an account whose erasure the directory does not know yet.
+      if try work.store.accounts.isKnown(claimed) { throw Problem(.nameTaken) }
+    } else if try work.store.accounts.id(ofName: signUp.name) != nil {
+      throw Problem(.nameTaken)
+    }
+    let user = try addUser(signUp.user, named: signUp.name, password: signUp.password, at: now)
     return try addDevice(to: user, named: signUp.device, token: signUp.token, at: now)
   }
 
   /// Creates an account with a private zone.
-  private func addUser(named name: String, password: String, at now: Stamp) throws -> String {
-    let user = work.stores.newID(at: now)
+  ///
+  /// - Parameter id: its id; nil for a new one.
+  private func addUser(
+    _ id: String? = nil, named name: String, password: String, at now: Stamp
+  ) throws -> String {
+    let user = id ?? work.stores.newID(at: now)
     try work.store.accounts.add(user, name: name, password: password, at: now)
     try work.stores.ledger.create(user)
     try work.stores.addMember(
@@ -34,7 +44,8 @@ package struct Accounts {
     return try beginSession(signIn, userName: account.name, at: now)
   }
 
-  private func beginSession(_ signIn: SignIn, userName: String, at now: Stamp) throws -> NewSession {
+  /// Begins a session of a user whose right to it was checked.
+  func beginSession(_ signIn: SignIn, userName: String, at now: Stamp) throws -> NewSession {
     let last = try signIn.device.flatMap { try work.store.devices.session(of: $0, user: signIn.user) }
     guard let device = signIn.device, let last, let session = number(behind: last, signIn) else {
       var session = try addDevice(to: signIn.user, named: signIn.deviceName, token: signIn.token, at: now)
@@ -104,6 +115,7 @@ package struct Accounts {
   /// Stores a new password. Ends the user's other sessions unless they are kept.
   package func changePassword(_ change: PasswordChange) throws {
     let user = try work.device(change.key).user
+    try Guests(work).requireHome(of: user)
     guard try work.store.accounts.account(user)?.password == change.old else {
       throw Problem(.credentialsWrong)
     }
@@ -116,6 +128,7 @@ package struct Accounts {
     let original = try work.device(key)
     var session = try addDevice(to: original.user, named: name, token: token, at: now)
     session.applied = original.applied
+    try Guests(work).copySession(from: key.number, to: session)
     return session
   }
 

@@ -6,12 +6,14 @@ package struct Credentials: Sendable {
   private var password: String?
   /// A JWT in place of name and password.
   private var token: String?
+  /// The pass of a guest in place of name and password.
+  private var pass: String?
   private var deviceName: String?
   package private(set) var deviceID: String?
   /// The session number that the client had last; nil if not stated.
   package private(set) var session: Int64?
 
-  /// Reads `{"name", "password", "device": {"name", "id"?, "session"?}}`, or `token` in place of the first two.
+  /// Reads `{"name", "password", "device": {"name", "id"?, "session"?}}`, or `token` or `pass` in place of the first two.
   ///
   /// - Parameter allowsDeviceID: true for a sign-in, false for a sign-up.
   ///
@@ -24,6 +26,7 @@ package struct Credentials: Sendable {
         case "name": read.name = try reader.readString()
         case "password": read.password = try reader.readString()
         case "token" where allowsDeviceID: read.token = try reader.readString()
+        case "pass" where allowsDeviceID: read.pass = try reader.readString()
         case "device":
           try reader.readObject { key, reader in
             switch key {
@@ -48,7 +51,9 @@ package struct Credentials: Sendable {
   package func complete() throws(Problem) -> (name: String, password: String, device: String) {
     guard let name else { throw Problem(.invalidRequest, "name is missing.") }
     guard let password else { throw Problem(.invalidRequest, "password is missing.") }
-    if token != nil { throw Problem(.invalidRequest, "token takes the place of name and password.") }
+    if token != nil || pass != nil {
+      throw Problem(.invalidRequest, "token and pass take the place of name and password.")
+    }
     // PostgreSQL can't store U+0000 in a text.
     if name.utf8.contains(0) { throw Problem(.invalidRequest, "name can't have U+0000.") }
     return (name, password, try device())
@@ -59,10 +64,21 @@ package struct Credentials: Sendable {
   /// - Throws: `Problem.invalidRequest`.
   package func byToken() throws(Problem) -> (token: String, device: String)? {
     guard let token else { return nil }
-    if name != nil || password != nil {
+    if name != nil || password != nil || pass != nil {
       throw Problem(.invalidRequest, "token takes the place of name and password.")
     }
     return (token, try device())
+  }
+
+  /// The pass of a guest's sign-in, and the device name; nil for other sign-ins.
+  ///
+  /// - Throws: `Problem.invalidRequest`.
+  package func byPass() throws(Problem) -> (pass: String, device: String)? {
+    guard let pass, token == nil else { return nil }
+    if name != nil || password != nil {
+      throw Problem(.invalidRequest, "pass takes the place of name and password.")
+    }
+    return (pass, try device())
   }
 
   private func device() throws(Problem) -> String {

@@ -97,7 +97,11 @@ struct Creating: ChangeSetPart {
         return zone
       }
     // A restored record stays in its owner's zone, even if another member restores it.
-    case .user: zone = tombstone?.zone ?? author.user
+    case .user:
+      if stores.limits.mayHaveGuests, let home = try stores.store.guests.home(of: author.user) {
+        throw Problem(.notAtHome, "\(table.name) is of each user alone. The home is the database \(home).")
+      }
+      zone = tombstone?.zone ?? author.user
     case .public(let name): zone = name
     case .parent(let column):
       zone = try parentZone(operation.table, column: column, id: operation.parent(column, table))

@@ -23,7 +23,9 @@ struct MemberRules: ChangeSetPart {
       guard let known = try stores.store.accounts.name(ofID: id) else { throw Problem(.userUnknown) }
       values[name] = .text(known)
     } else if let text = values[name].text {
-      guard let id = try stores.store.accounts.id(ofName: text) else { throw Problem(.userUnknown) }
+      guard let id = try stores.store.accounts.id(ofName: text) else {
+        throw Problem(stores.unreachable.contains(text) ? .userUnreachable : .userUnknown)
+      }
       values[user] = .text(id)
     } else {
       throw Problem(.valueMissing, "members takes user, name or group.")

@@ -71,7 +71,11 @@ extension RecordStores {
   }
 
   /// Whether a zone is the own zone of a user who is not being erased. That user stays an owner of it.
-  func isOwnZone(_ zone: String) throws -> Bool { try store.accounts.name(ofID: zone) != nil }
+  func isOwnZone(_ zone: String) throws -> Bool {
+    if try store.accounts.name(ofID: zone) == nil { return false }
+    // A guest has none here. A stranger may have given a zone this id.
+    return try !limits.mayHaveGuests || store.guests.home(of: zone) == nil
+  }
 
   /// Makes a user an owner of an existing zone.
   package func makeOwner(_ user: String, of zone: String, at now: Stamp) throws {

@@ -31,6 +31,8 @@ package final class RecordStores {
   let pieceLimit: Int
   /// The limits per zone.
   package let zoneLimits: ZoneLimits
+  /// Names that the current command shares with, and of which nobody knows whether a user of another database has them.
+  var unreachable: TextSet = []
   /// What the users may still store.
   var room = UserRoom()
   private let random: @Sendable (Int) -> [UInt8]

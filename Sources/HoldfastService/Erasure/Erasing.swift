@@ -9,6 +9,7 @@ package struct Erasing {
   /// Begins to erase the sender's user.
   package func erase(by key: DeviceKey, password: String) throws {
     let user = try work.device(key).user
+    try Guests(work).requireHome(of: user)
     guard try work.store.accounts.account(user)?.password == password else {
       throw Problem(.credentialsWrong)
     }

@@ -24,6 +24,8 @@ package struct RestCommand: Sendable {
   package var progress = RestProgress()
   /// Whether records are shown without their columns, where there are many.
   package var isMinimal = false
+  /// Names of users that this database does not know, while the directory did not answer.
+  package var unreachable: TextSet = []
 
   package init(
     key: DeviceKey, request: RequestKey?, form: Form, items: [Result<RestItem, Problem>], contentSize: Int,

@@ -186,6 +186,7 @@ package final class Service {
       if index > 0, work.hasTakenItsTime || command.isBegun { break }
       work.stores.ledger.author = 0
       work.stores.ledger.scope = command.key?.use.scope
+      work.stores.unreachable = command.unreachable
       do { results.append(.success(try apply(command, at: now))) } catch let problem as Problem {
         results.append(.failure(problem))
       }
@@ -207,6 +208,13 @@ package final class Service {
     case .signUp(let signUp): return .session(try accounts.signUp(signUp, at: now))
     case .signIn(let signIn): return .session(try accounts.signIn(signIn, at: now))
     case .signInByProvider(let signIn): return .session(try accounts.signIn(signIn, at: now))
+    case .notePass(let key): return .pass(device: try Guests(work).notePass(by: key))
+    case .signInAsGuest(let signIn): return .session(try Guests(work).signIn(signIn, at: now))
+    case .addGuests(let guests): try Guests(work).add(guests, at: now)
+    case .withdrawGuest(let session, let isErased):
+      try GuestEnding(work).withdraw(session, isErased: isErased)
+    case .endGuests(let ends): try GuestEnding(work).end(ends)
+    case .told(let ended, let erased): try work.store.guests.setTold(ended, erased: erased)
     case .introduce(let proven): try accounts.introduce(proven, at: now)
     case .copyDevice(let key, let name, let token):
       return .session(try accounts.copyDevice(key, name: name, token: token, at: now))

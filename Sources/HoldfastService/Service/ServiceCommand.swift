@@ -28,6 +28,18 @@ package enum ServiceCommand: Sendable {
   case signInByProvider(ProviderSignIn)
   /// Creates the device of a client's JWTs, and the account for the first one.
   case introduce(ProvenIdentity)
+  /// Notes that a pass is made for the sender's session.
+  case notePass(DeviceKey)
+  /// Begins a session of a guest. Creates the account at the first one.
+  indirect case signInAsGuest(GuestSignIn)
+  /// Makes accounts of users with whom somebody shares.
+  case addGuests([NewGuest])
+  /// Ends a guest's session that has just begun, as the pass was not good any more.
+  case withdrawGuest(NewSession, isErased: Bool)
+  /// Ends sessions of guests, and begins to erase those whom their home has erased.
+  case endGuests(GuestEnds)
+  /// Notes that the directory has been told.
+  case told([EndedSession], erased: [String])
   /// Stores an invitation under the hash of its token.
   case invite(DeviceKey, Invitation, TokenHash)
   case revokeInvitation(DeviceKey, id: String, zone: String)
@@ -72,6 +84,15 @@ extension ServiceCommand {
   /// Whether a repeat takes effect again: a REST write without a request id.
   var hasEffectOfEach: Bool { if case .rest(let command) = self { command.request == nil } else { false } }
 
+  /// The names of its users that nobody could look up.
+  var unreachable: TextSet {
+    switch self {
+    case .rest(let command): command.unreachable
+    case .sync(let command): command.unreachable
+    default: []
+    }
+  }
+
   /// The device that sent the command, if any.
   package var key: DeviceKey? {
     switch self {
@@ -79,12 +100,14 @@ extension ServiceCommand {
     case .rest(let command): command.key
     case .changePassword(let change): change.key
     case .copyDevice(let key, _, _), .signOut(let key), .setPushToken(let key, _),
-      .makeTicket(let key, _), .revoke(let key, _),
+      .notePass(let key), .makeTicket(let key, _), .revoke(let key, _),
       .revokeOthers(let key),
       .erase(let key, _), .invite(let key, _, _), .revokeInvitation(let key, _, _), .accept(let key, _),
       .membership(let key, _):
       key
-    case .takeTicket, .signUp, .signIn, .signInByProvider, .introduce, .keepResult, .notified, .purge,
+    case .takeTicket, .signUp, .signIn, .signInByProvider, .introduce, .signInAsGuest, .addGuests,
+      .withdrawGuest,
+      .endGuests, .told, .keepResult, .notified, .purge,
       .keepSamples,
       .keepTime,
       .probe:
@@ -113,7 +136,7 @@ extension ServiceCommand {
     case .copyDevice, .signOut, .setPushToken, .makeTicket, .takeTicket, .revoke, .revokeOthers,
       .changePassword, .erase, .signUp,
       .signIn,
-      .signInByProvider, .introduce,
+      .signInByProvider, .introduce, .notePass, .signInAsGuest, .addGuests, .withdrawGuest, .endGuests, .told,
       .accept, .keepResult, .notified, .purge, .keepSamples, .keepTime,
       .probe:
       Footprint(device: key)

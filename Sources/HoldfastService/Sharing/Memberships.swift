@@ -88,7 +88,7 @@ package struct Memberships {
     else {
       throw Problem(.notFound)
     }
-    if zone == user { throw MemberRules.ownZone }
+    if zone == user, try work.stores.isOwnZone(zone) { throw MemberRules.ownZone }
     let own = try work.stores.membership(of: user, in: zone)
     if let own, own.values[work.stores.memberColumns.role] == .text(Role.owner.rawValue),
       try !work.stores.ledger.isPublic(zone), try work.stores.isLive(zone)

@@ -193,6 +193,9 @@ package protocol AccountTable: AnyObject {
   /// - Parameter password: the password's hash; empty for a user of an identity provider.
   func add(_ id: String, name: String, password: String, at now: Stamp) throws
 
+  /// Gives an account another name, which is free.
+  func setName(_ name: String, of id: String) throws
+
   /// Replaces the stored password.
   func setPassword(_ password: String, of id: String) throws
 

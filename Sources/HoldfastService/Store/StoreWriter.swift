@@ -23,6 +23,8 @@ package protocol StoreWriter: AnyObject {
   var invitations: any InvitationTable { get }
   /// The audit log and the samples of the console.
   var operators: any OperatorTable { get }
+  /// Guests, and what the directory has to be told.
+  var guests: any GuestTable { get }
   /// Consents of users.
   var consents: any ConsentTable { get }
 

@@ -29,6 +29,9 @@ public struct UserLimits: Sendable {
   /// The maximum number of zones that the server offers to a device.
   public var zonesOfDevice = 50_000
 
+  /// Whether some users may be guests, whose home is another database: docs/DIRECTORY.md.
+  package var mayHaveGuests = false
+
   /// Creates the default limits.
   public init() {}
 }

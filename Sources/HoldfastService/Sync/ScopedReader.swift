@@ -122,6 +122,16 @@ package final class ScopedReader: StoreReader {
 
   package func account(id: String) throws -> (name: String, password: String)? { nil }
 
+  package func home(ofGuest user: String) throws -> String? { nil }
+
+  package func hasAccount(_ user: String) throws -> Bool { false }
+
+  package func databaseName() throws -> String? { nil }
+
+  package func directoryWork(at now: Int64, limit: Int) throws -> DirectoryWork { DirectoryWork() }
+
+  package func residents(after id: String, limit: Int) throws -> [Resident] { [] }
+
   package func devices(of user: String, limit: Int) throws -> [ListedDevice] { [] }
 
   package func zones(of device: DeviceKey) throws -> [ZoneProgress] { [] }

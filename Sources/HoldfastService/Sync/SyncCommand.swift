@@ -12,6 +12,8 @@ package struct SyncCommand: Sendable {
   package let chains: [Fingerprint]
   /// What earlier transactions have done of it.
   package var progress = RestProgress()
+  /// Names of users that this database does not know, while the directory did not answer.
+  package var unreachable: TextSet = []
 
   /// Parses the acks of a request, and computes the chains.
   ///

@@ -13,6 +13,8 @@ package enum Outcome: Sendable, Equatable {
   case rest(RestAnswer, isReplay: Bool)
   /// A part of a request is done. Another transaction continues it, after the commands that are waiting.
   case unfinished(RestProgress)
+  /// The id of the device for whose session a pass is made.
+  case pass(device: String)
   case purged(Purged)
   case time(TimeStep)
 }

@@ -108,6 +108,9 @@ enum AccessMatrix {
         nothing, viewer: "204", editor: "204", program: noProgram, stray: noProgram),
       "GET /v1/zones/{zone}/grants": owners("200"),
       "DELETE /v1/zones/{zone}/grants/{grant}": owners(nothing),
+      // The server has no directory.
+      "POST /v1/passes": all("404 not-found", programs: noProgram),
+      "GET /v1/databases": all("404 not-found", programs: noProgram),
       "GET /v1/users": all("400 invalid-request", programs: noProgram),
       "GET /v1/blocks": all("200", programs: noProgram),
       "PUT /v1/blocks/{user}": all(nothing, programs: noProgram),

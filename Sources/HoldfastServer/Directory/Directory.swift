@@ -1,0 +1,331 @@
+import HoldfastConcurrency
+import HoldfastCore
+import HoldfastPostgres
+import HoldfastService
+
+/// The directory of the databases, as the servers of one of them use it: docs/DIRECTORY.md.
+///
+/// Each call waits for the directory, five seconds at most. So only the thread for requests to other servers, and the directory's own, make
+/// calls.
+final class Directory: Sendable {
+  /// The name of the database that is served.
+  let name: String
+  /// How long a guest's session lasts after its last pass.
+  let guestSession: Duration
+  private let pool: PostgresPool<Void>
+  private let log: @Sendable (String) -> Void
+
+  /// How long a pass is good, in seconds.
+  static let passLifetime: Int64 = 300
+
+  init(_ configuration: DirectoryConfiguration, name: String, log: @escaping @Sendable (String) -> Void) {
+    self.name = name
+    guestSession = configuration.guestSession
+    pool = Self.pool(configuration.url)
+    self.log = log
+  }
+
+  /// The connections: one for requests, and one for the directory's own thread.
+  static func pool(_ url: String) -> PostgresPool<Void> {
+    var options = PostgresOptions()
+    options.applicationName = "holdfast directory"
+    options.connectTimeout = .seconds(3)
+    options.silenceLimit = .seconds(5)
+    var limits = PostgresPoolLimits()
+    limits.connections = 2
+    limits.wait = .seconds(1)
+    limits.pauseAfterFailure = .seconds(1)
+    return PostgresPool(url, options: options, limits: limits) { _ in }
+  }
+
+  func close() { pool.close() }
+
+  /// Asks the directory.
+  ///
+  /// - Throws: `Problem.directoryUnavailable`.
+  private func query(_ statement: PostgresStatement, _ parameters: PostgresParameters) throws -> PostgresRows
+  {
+    do {
+      return try pool.withConnection { connection, _ in try connection.query(statement, parameters) }
+    } catch {
+      log("The directory of the databases does not answer: \(error)")
+      throw Problem(.directoryUnavailable, retryAfter: 5)
+    }
+  }
+
+  /// The directory of the databases; nil without one.
+  ///
+  /// - Throws: `ServerError.refused` if the database has joined one and none is configured, or the other way round, or it is a copy.
+  static func opened(
+    _ database: any ServerDatabase, _ location: DatabaseLocation, _ settings: DirectoryConfiguration?,
+    _ failed: @escaping @Sendable (String) -> Void
+  ) throws -> Directory? {
+    switch (try database.read({ try $0.databaseName() }), settings) {
+    case (nil, nil): return nil
+    case (let name?, nil):
+      throw ServerError(
+        .refused,
+        "The database has joined a directory as \(name): say which with --directory. Without it two users could get one name."
+      )
+    case (nil, _?):
+      throw ServerError(
+        .refused, "The database has not joined the directory. Run: holdfast directory join NAME --url ADDRESS"
+      )
+    case (let name?, let settings?):
+      let directory = Directory(settings, name: name, log: failed)
+      try directory.check(location.identity())
+      return directory
+    }
+  }
+
+  // MARK: Names
+
+  /// The result of a claim.
+  enum Claim {
+    /// The name is claimed, for a user with this id.
+    case user(String)
+    case taken
+    /// This database takes no new users; the address of one that does.
+    case elsewhere(String?)
+  }
+
+  private static let claim: PostgresStatement = """
+    WITH own AS (SELECT is_open FROM holdfast_directory.databases WHERE name = $3),
+    claimed AS (
+      INSERT INTO holdfast_directory.names AS n (name, user_id, home) SELECT $1, $2, $3 FROM own WHERE is_open
+      ON CONFLICT (name) DO UPDATE SET claimed = now() WHERE n.home = excluded.home AND NOT n.is_served
+      RETURNING user_id)
+    SELECT (SELECT is_open FROM own), (SELECT user_id FROM claimed),
+      (SELECT url FROM holdfast_directory.databases WHERE is_open AND name <> $3 ORDER BY random() LIMIT 1)
+    """
+
+  /// Claims a name for a new user. A claim of this database whose account was never made is taken again, with its id.
+  func claim(_ name: String, for user: String) throws -> Claim {
+    let rows = try query(Self.claim, PostgresParameters(name, user, self.name))
+    guard let isOpen = rows.optionalBool(0, 0) else {
+      throw Problem(.directoryUnavailable, "The directory does not know the database \(self.name).")
+    }
+    if !isOpen { return .elsewhere(rows.optionalText(0, 2)) }
+    return rows.optionalText(0, 1).map { .user($0) } ?? .taken
+  }
+
+  private static let findHome: PostgresStatement = """
+    SELECT d.url FROM holdfast_directory.names n JOIN holdfast_directory.databases d ON d.name = n.home
+    WHERE n.name = $1 AND n.home <> $2
+    """
+
+  /// The address of the home of a name; nil if it is this database, or nobody has the name.
+  func address(ofHomeOf name: String) throws -> String? {
+    let rows = try query(Self.findHome, PostgresParameters(name, self.name))
+    return rows.isEmpty ? nil : rows.text(0, 0)
+  }
+
+  private static let findUser: PostgresStatement =
+    "SELECT user_id FROM holdfast_directory.names WHERE name = $1"
+
+  /// The id of the user with a name, of any home; nil if nobody has it.
+  func user(named name: String) throws -> String? {
+    let rows = try query(Self.findUser, PostgresParameters(name))
+    return rows.isEmpty ? nil : rows.text(0, 0)
+  }
+
+  private static let invite: PostgresStatement = """
+    WITH found AS (
+      UPDATE holdfast_directory.names SET is_served = true WHERE name = ANY ($1) AND home <> $2
+      RETURNING user_id, name, home),
+    presence AS (
+      INSERT INTO holdfast_directory.presences (user_id, database) SELECT user_id, $2 FROM found
+      ON CONFLICT DO NOTHING)
+    SELECT user_id, name, home FROM found ORDER BY name
+    """
+
+  /// The users of other homes with some names, who become present in this database.
+  func invite(_ names: [String]) throws -> [NewGuest] {
+    var parameters = PostgresParameters(array: names)
+    parameters.append(name)
+    let rows = try query(Self.invite, parameters)
+    return rows.indices.map { NewGuest(id: rows.text($0, 0), name: rows.text($0, 1), home: rows.text($0, 2)) }
+  }
+
+  private static let findUnserved: PostgresStatement = """
+    SELECT user_id FROM holdfast_directory.names
+    WHERE home = $1 AND NOT is_served AND claimed < now() - interval '1 hour' ORDER BY claimed LIMIT 200
+    """
+  private static let settle: PostgresStatement = """
+    WITH served AS (UPDATE holdfast_directory.names SET is_served = true WHERE user_id = ANY ($2))
+    DELETE FROM holdfast_directory.names WHERE user_id = ANY ($3) AND home = $1 AND NOT is_served
+      AND claimed < now() - interval '1 hour'
+    """
+
+  /// Looks at claims of more than an hour: those with an account stay for good, the others are removed.
+  ///
+  /// - Parameter exists: whether this database has, or had, an account with an id.
+  func settleClaims(_ exists: (String) throws -> Bool) throws {
+    let users = try query(Self.findUnserved, PostgresParameters(name)).texts
+    if users.isEmpty { return }
+    var (known, unknown) = ([String](), [String]())
+    for user in users { if try exists(user) { known.append(user) } else { unknown.append(user) } }
+    var parameters = PostgresParameters(name)
+    parameters.append(array: known)
+    parameters.append(array: unknown)
+    _ = try query(Self.settle, parameters)
+  }
+
+  // MARK: Passes
+
+  private static let addPass: PostgresStatement = """
+    WITH target AS (SELECT url FROM holdfast_directory.databases WHERE name = $4),
+    served AS (
+      UPDATE holdfast_directory.names SET is_served = true WHERE name = $3 AND user_id = $2 AND home = $5 RETURNING 1),
+    presence AS (
+      INSERT INTO holdfast_directory.presences (user_id, database) SELECT $2, $4 FROM target, served
+      ON CONFLICT DO NOTHING),
+    pass AS (
+      INSERT INTO holdfast_directory.passes (hash, user_id, name, home, target, home_device, expires)
+      SELECT $1, $2, $3, $5, $4, $6, now() + $7 * interval '1 second' FROM target, served)
+    SELECT (SELECT url FROM target), EXISTS (SELECT FROM served)
+    """
+
+  /// Stores a pass for another database.
+  ///
+  /// - Returns: the address of the database.
+  func addPass(_ pass: TokenHash, of user: Resident, device: String, to target: String) throws -> String {
+    let rows = try query(
+      Self.addPass,
+      PostgresParameters(
+        pass.withBytes { Array($0) }, user.id, user.name, target, name, device, Self.passLifetime))
+    guard let url = rows.optionalText(0, 0) else {
+      throw Problem(.notFound, "There is no database \(target.prefix(64)). GET /v1/databases lists them.")
+    }
+    guard rows.bool(0, 1) else {
+      throw Problem(
+        .directoryUnavailable,
+        "The directory has another user under this name. The operator runs holdfast directory check.")
+    }
+    return url
+  }
+
+  private static let findPass: PostgresStatement = """
+    SELECT user_id, name, home, home_device FROM holdfast_directory.passes
+    WHERE hash = $1 AND target = $2 AND expires > now()
+    """
+
+  /// What a pass for this database says; nil if it is none.
+  func pass(_ hash: TokenHash) throws -> (user: Resident, home: String, device: String)? {
+    let rows = try query(Self.findPass, PostgresParameters(hash.withBytes { Array($0) }, name))
+    if rows.isEmpty { return nil }
+    return (Resident(id: rows.text(0, 0), name: rows.text(0, 1)), rows.text(0, 2), rows.text(0, 3))
+  }
+
+  private static let takePass: PostgresStatement = """
+    WITH taken AS (
+      DELETE FROM holdfast_directory.passes WHERE hash = $1 AND target = $2 AND expires > now() RETURNING 1)
+    SELECT EXISTS (SELECT FROM taken), EXISTS (SELECT FROM holdfast_directory.names WHERE user_id = $3)
+    """
+
+  /// Uses a pass up.
+  ///
+  /// - Returns: whether it was good until now, and whether its user is erased.
+  func takePass(_ hash: TokenHash, of user: String) throws -> (isGood: Bool, isErased: Bool) {
+    let rows = try query(Self.takePass, PostgresParameters(hash.withBytes { Array($0) }, name, user))
+    return (rows.bool(0, 0), !rows.bool(0, 1))
+  }
+
+  private static let dropPass: PostgresStatement = "DELETE FROM holdfast_directory.passes WHERE hash = $1"
+  private static let dropExpired: PostgresStatement =
+    "DELETE FROM holdfast_directory.passes WHERE expires < now()"
+
+  func dropPass(_ hash: TokenHash) throws {
+    _ = try query(Self.dropPass, PostgresParameters(hash.withBytes { Array($0) }))
+  }
+
+  func dropExpiredPasses() throws { _ = try query(Self.dropExpired, PostgresParameters()) }
+
+  // MARK: Ends
+
+  private static let tellEnds: PostgresStatement = """
+    WITH gone AS (DELETE FROM holdfast_directory.passes WHERE home_device = ANY ($1))
+    INSERT INTO holdfast_directory.ends (database, home_device)
+    SELECT p.database, e.device FROM unnest($1, $2) AS e (device, user_id)
+    JOIN holdfast_directory.presences p ON p.user_id = e.user_id
+    """
+  private static let tellErasures: PostgresStatement = """
+    WITH passes AS (DELETE FROM holdfast_directory.passes WHERE user_id = ANY ($1)),
+    names AS (DELETE FROM holdfast_directory.names WHERE user_id = ANY ($1) AND home = $2),
+    gone AS (DELETE FROM holdfast_directory.presences WHERE user_id = ANY ($1) RETURNING user_id, database)
+    INSERT INTO holdfast_directory.ends (database, user_id) SELECT database, user_id FROM gone
+    """
+
+  /// Has the other databases end sessions of guests, and erase guests. A repeat does no harm.
+  func tell(_ ended: [EndedSession], erased: [String]) throws {
+    if !ended.isEmpty {
+      var parameters = PostgresParameters(array: ended.map(\.device))
+      parameters.append(array: ended.map(\.user))
+      _ = try query(Self.tellEnds, parameters)
+    }
+    if !erased.isEmpty {
+      var parameters = PostgresParameters(array: erased)
+      parameters.append(name)
+      _ = try query(Self.tellErasures, parameters)
+    }
+  }
+
+  private static let findEnds: PostgresStatement = """
+    SELECT id, home_device, user_id FROM holdfast_directory.ends WHERE database = $1 ORDER BY id LIMIT 200
+    """
+  private static let dropEnds: PostgresStatement = "DELETE FROM holdfast_directory.ends WHERE id = ANY ($1)"
+
+  /// What this database has to end, with the numbers by which it is dropped.
+  func ends() throws -> (numbers: [Int64], ends: GuestEnds) {
+    let rows = try query(Self.findEnds, PostgresParameters(name))
+    var ends = GuestEnds()
+    ends.homeDevices = rows.indices.compactMap { rows.optionalText($0, 1) }
+    ends.users = rows.indices.compactMap { rows.optionalText($0, 2) }
+    return (rows.indices.map { rows.int64($0, 0) }, ends)
+  }
+
+  func dropEnds(_ numbers: [Int64]) throws {
+    _ = try query(Self.dropEnds, PostgresParameters(array: numbers))
+  }
+
+  // MARK: Databases
+
+  private static let findDatabases: PostgresStatement = """
+    SELECT d.name, d.url, EXISTS (
+      SELECT FROM holdfast_directory.presences p WHERE p.user_id = $1 AND p.database = d.name)
+    FROM holdfast_directory.databases d ORDER BY d.name LIMIT 1000
+    """
+
+  /// All databases, and whether a user is a guest there.
+  func databases(of user: String) throws -> [(name: String, url: String, isGuest: Bool)] {
+    let rows = try query(Self.findDatabases, PostgresParameters(user))
+    return rows.indices.map { (rows.text($0, 0), rows.text($0, 1), rows.bool($0, 2)) }
+  }
+
+  private static let findIdentity: PostgresStatement =
+    "SELECT identity FROM holdfast_directory.databases WHERE name = $1"
+
+  /// Checks that the database that is served is the one that joined.
+  ///
+  /// - Throws: `ServerError.refused`. A directory that does not answer is logged.
+  func check(_ identity: String) throws {
+    guard let rows = try? query(Self.findIdentity, PostgresParameters(name)) else { return }
+    if rows.isEmpty {
+      throw ServerError(
+        .refused,
+        "The directory does not know the database \(name). Run: holdfast directory join \(name) --url ADDRESS"
+      )
+    }
+    if rows.text(0, 0) != identity { throw Self.copied(name) }
+  }
+
+  /// The refusal of a copy of a database.
+  static func copied(_ name: String) -> ServerError {
+    ServerError(
+      .refused,
+      """
+      Another database has joined as \(name): this is a copy of it, or it was moved or restored to another place. Two of them must \
+      not be served. If the other one is gone for good, run: holdfast directory join \(name) --url ADDRESS --moved
+      """)
+  }
+}

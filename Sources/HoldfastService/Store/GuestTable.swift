@@ -1,0 +1,73 @@
+/// The stored guests, and what the directory of the databases has to be told: docs/DIRECTORY.md.
+package protocol GuestTable: AnyObject {
+  /// The home of a guest; nil for a user whose home this database is.
+  func home(of user: String) throws -> String?
+
+  /// Makes an account that was just added a guest's.
+  func add(_ user: String, home: String) throws
+
+  /// Stores what the session of a guest's device depends on.
+  func setSession(_ session: GuestSession, of device: Int64) throws
+
+  /// What the session of a guest's device depends on; nil for other devices.
+  func session(of device: Int64) throws -> GuestSession?
+
+  /// The devices whose sessions depend on a device of the home.
+  func devices(dependingOn homeDevice: String) throws -> [Int64]
+
+  /// Removes what the session of a guest's device depended on, when it has ended.
+  func dropSession(of device: Int64) throws
+
+  /// Notes that passes are made for the session that a device has now. From then on its end is told.
+  func notePass(of device: Int64) throws
+
+  /// Notes that the directory has been told of the ends of sessions, and of erasures.
+  func setTold(_ ended: [EndedSession], erased: [String]) throws
+
+  /// Stores the name of this database in its directory.
+  func setDatabaseName(_ name: String) throws
+}
+
+/// What the session of a guest's device depends on.
+package struct GuestSession: Sendable, Equatable {
+  /// The id of the device in the home whose session made the last pass.
+  package let homeDevice: String
+  /// When the session ends unless another pass is shown, in milliseconds since 1970.
+  package let endsAt: Int64
+
+  package init(homeDevice: String, endsAt: Int64) {
+    (self.homeDevice, self.endsAt) = (homeDevice, endsAt)
+  }
+}
+
+/// A session for which passes were made, and which has ended.
+package struct EndedSession: Sendable, Equatable {
+  /// The id of the device.
+  package let device: String
+  package let user: String
+  /// The number of the session.
+  package let session: Int64
+
+  package init(device: String, user: String, session: Int64) {
+    (self.device, self.user, self.session) = (device, user, session)
+  }
+}
+
+/// What is to be done for the directory.
+package struct DirectoryWork: Sendable, Equatable {
+  package var ended: [EndedSession] = []
+  /// The ids of users who are erased.
+  package var erased: [String] = []
+  /// The numbers of guests' devices whose sessions have lasted their time.
+  package var expired: [Int64] = []
+
+  package init() {}
+}
+
+/// A user whose home is this database.
+package struct Resident: Sendable, Equatable {
+  package let id: String
+  package let name: String
+
+  package init(id: String, name: String) { (self.id, self.name) = (id, name) }
+}
