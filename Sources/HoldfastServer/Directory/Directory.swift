@@ -2,6 +2,7 @@ import HoldfastConcurrency
 import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
+import Synchronization
 
 /// The directory of the databases, as the servers of one of them use it: docs/DIRECTORY.md.
 ///
@@ -14,6 +15,8 @@ final class Directory: Sendable {
   let guestSession: Duration
   private let pool: PostgresPool<Void>
   private let log: @Sendable (String) -> Void
+  /// Whether the last call had no answer. Only changes of it are logged.
+  private let isLost = Atomic<Bool>(false)
 
   /// How long a pass is good, in seconds.
   static let passLifetime: Int64 = 300
@@ -46,9 +49,13 @@ final class Directory: Sendable {
   private func query(_ statement: PostgresStatement, _ parameters: PostgresParameters) throws -> PostgresRows
   {
     do {
-      return try pool.withConnection { connection, _ in try connection.query(statement, parameters) }
+      let rows = try pool.withConnection { connection, _ in try connection.query(statement, parameters) }
+      if isLost.exchange(false, ordering: .relaxed) { log("The directory of the databases answers again.") }
+      return rows
     } catch {
-      log("The directory of the databases does not answer: \(error)")
+      if !isLost.exchange(true, ordering: .relaxed) {
+        log("The directory of the databases does not answer: \(error)")
+      }
       throw Problem(.directoryUnavailable, retryAfter: 5)
     }
   }
