@@ -6,7 +6,7 @@ import Synchronization
 
 /// The directory of the databases, as the servers of one of them use it: docs/DIRECTORY.md.
 ///
-/// Each call waits for the directory, five seconds at most. So only the thread for requests to other servers, and the directory's own, make
+/// Each call waits for the directory, eight seconds at most. So only the thread for requests to other servers, and the directory's own, make
 /// calls.
 final class Directory: Sendable {
   /// The name of the database that is served.

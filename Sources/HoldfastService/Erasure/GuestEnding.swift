@@ -55,5 +55,7 @@ package struct GuestEnding {
       return
     }
     try Erasing(work).beginErasure(of: user)
+    // The home has told it.
+    try work.store.guests.setTold([], erased: [user])
   }
 }

@@ -155,6 +155,12 @@ import Testing
     try scene.follow()
     #expect(try !DirectoryScene.isGood(guest))
     #expect(try scene.count("ends") == 0 && scene.count("presences") == 0)
+    for server in [scene.a, scene.b] {
+      let untold = try server.integer(
+        "SELECT count(*) FROM holdfast_accounts WHERE erasure_untold = 1",
+        "SELECT count(*) FROM holdfast.accounts WHERE erasure_untold")
+      #expect(untold == 0, "each round would look at it for ever (I11)")
+    }
     #expect(try DirectoryScene.isGood(other))
     try scene.check()
   }
