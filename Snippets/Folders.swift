@@ -42,3 +42,12 @@ func sync(_ folder: StoreFolder, home: URL, _ password: String, _ other: String)
   }
   // snippet.end
 }
+
+func guest(_ folder: StoreFolder, home: URL, _ password: String, invitation token: String) async throws {
+  // snippet.directory
+  let engine = FolderEngine(folder: folder, server: home, app: "groceries 1.0")
+  try await engine.signIn(name: "ann", password: password, device: "Ann's phone")
+  _ = try await engine.join("school").accept(invitation: token)  // a link of another database
+  Task { await engine.run() }
+  // snippet.end
+}

@@ -33,6 +33,7 @@ public final class FolderEngine: Sendable {
   private let app: String?
   private let transport: MakeTransport
   private let state = Locked(State())
+  let passes: FolderPasses
 
   /// An engine for a folder.
   ///
@@ -42,6 +43,7 @@ public final class FolderEngine: Sendable {
   ///   - transport: the way to the servers of each database.
   public init(folder: StoreFolder, app: String? = nil, transport: @escaping MakeTransport) {
     (self.folder, self.app, self.transport) = (folder, app, transport)
+    passes = FolderPasses(folder.home.environment)
   }
 
   /// An engine for a folder.
@@ -108,7 +110,11 @@ public final class FolderEngine: Sendable {
   /// Syncs all databases by itself until the task is cancelled, also those that are added meanwhile. See `SyncEngine.run()`.
   public func run() async {
     state.withLock { $0.runs += 1 }
-    await folder.files.followingList { follow() }
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await self.folder.files.followingList { self.follow() } }
+      group.addTask { await self.followDirectory() }
+      await group.waitForAll()
+    }
     let ended = state.withLock { state in
       state.runs -= 1
       // Another one, such as of a second window, goes on.
@@ -146,9 +152,22 @@ public final class FolderEngine: Sendable {
     _ one: @escaping @Sendable (SyncEngine) async throws -> SyncSummary
   ) async throws -> FolderSummary {
     let engines = engines
-    let results = await each(engines) { try await one($0) }
+    async let found: Void = findDatabasesIfDue()
+    var results = await each(engines) { try await one($0) }
+    await found
     try Task.checkCancellation()
+    // Those that were found, and those that have a session again.
+    let again = self.engines.filter { name, engine in
+      engines.firstIndex { $0.engine === engine }.map { results[$0].hasNoSession && hasPass(name) } ?? true
+    }
     var summary = FolderSummary()
+    for ((name, engine), result) in zip(again, await each(again) { try await one($0) }) {
+      if let known = engines.firstIndex(where: { $0.engine === engine }) {
+        results[known] = result
+      } else {
+        summary.add(name, result)
+      }
+    }
     for ((name, _), result) in zip(engines, results) { summary.add(name, result) }
     return summary
   }

@@ -18,13 +18,18 @@ public struct FolderStatus: Sendable, Hashable {
     public let state: FolderDatabase.State
     /// What its engine is about; nil when its file is not open, or the address of its servers is not known.
     public let sync: SyncStatus?
+    /// Whether its session comes with a pass of home, so that nobody has to sign in.
+    let isGuest: Bool
+
+    /// Whether a person has to sign in.
+    var needsSignIn: Bool { sync?.needsSignIn == true && !isGuest }
 
     /// The part in a few words of English.
     var text: String {
       switch state {
       case .withheld: "Too many databases"
       case .failed: "The file can not be opened"
-      case .open: sync?.text ?? "No address"
+      case .open: sync.map { isGuest && $0.needsSignIn ? "Offline" : $0.text } ?? "No address"
       }
     }
   }
@@ -43,7 +48,7 @@ public struct FolderStatus: Sendable, Hashable {
     names { if case .offline? = $0.sync?.state { true } else { false } }
   }
   /// The databases for which a person has to sign in, for the first time or again.
-  public var needsSignIn: [String] { names { $0.sync?.needsSignIn == true } }
+  public var needsSignIn: [String] { names(\.needsSignIn) }
   /// The databases that are beyond the ten that one device can have open.
   public var withheld: [String] { names { $0.state == .withheld } }
   /// The databases whose files can't be opened or read.
@@ -130,14 +135,15 @@ private final class FolderStatusBoard: Sendable {
 
   /// Says the status when each engine has said its own.
   private func publish() {
-    let databases = engine.folder.databases
+    let (databases, guests) = (engine.folder.databases, engine.passes.guests)
     state.withLock { state in
       if state.followed.contains(where: { $0.value.status == nil && !$0.value.isOver }) { return }
       let status = FolderStatus(
         databases: databases.map {
           FolderStatus.Part(
             database: $0.name, state: $0.state,
-            sync: $0.state == .open ? state.followed[$0.name]?.status : nil)
+            sync: $0.state == .open ? state.followed[$0.name]?.status : nil,
+            isGuest: guests?.contains($0.name) == true)
         })
       if status == state.last { return }
       state.last = status

@@ -36,6 +36,15 @@ package struct SessionRequests {
     return TransportRequest(method: "POST", path: "v1/sessions", body: body.bytes)
   }
 
+  /// The request of a sign-in as a guest, with a pass of the user's home.
+  func request(pass: String, device: String) throws -> TransportRequest {
+    let state = try database.state()
+    let body = JSONValue.object([
+      .init("pass", .string(pass)), .init("device", sessionDevice(device, state.device, state.session)),
+    ])
+    return TransportRequest(method: "POST", path: "v1/sessions", body: body.bytes)
+  }
+
   /// What a sign-in says of the device: one that was signed in before goes on itself, with its numbers.
   private func sessionDevice(_ name: String, _ known: String?, _ session: Int64) -> JSONValue {
     var members: [JSONValue.Member] = [.init("name", .string(name))]

@@ -33,6 +33,11 @@ extension SyncEngine {
     try await open { try SessionRequests(database: $0).request(token: token, device: device) }
   }
 
+  /// Signs this device in as a guest, with a pass of the user's home. One that was signed in before goes on where it was.
+  func signIn(pass: String, device: String) async throws {
+    try await open { try SessionRequests(database: $0).request(pass: pass, device: device) }
+  }
+
   /// Signs this device out. Without a connection the token stays valid on the server, but is removed here.
   ///
   /// - Parameters:

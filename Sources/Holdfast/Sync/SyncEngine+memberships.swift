@@ -203,7 +203,7 @@ extension SyncEngine {
     return KnownUser(id: id, name: name)
   }
 
-  private func list<Item>(_ path: String, _ member: String, _ read: (JSONValue) -> Item?) async throws
+  func list<Item>(_ path: String, _ member: String, _ read: (JSONValue) -> Item?) async throws
     -> [Item]
   {
     try JSONValue(parsing: await get(path))[member]?.elements?.compactMap(read) ?? []
