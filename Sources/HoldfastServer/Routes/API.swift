@@ -35,7 +35,7 @@ final class API: Sendable {
   let provider: IdentityProvider?
   /// The directory of the databases; nil without one.
   let directory: Directory?
-  private let members: MemberColumns
+  let members: MemberColumns
   private let schemaAnswer: HTTPResponse
   private let schemaWords: SchemaWords
   private let openAPIAnswer: Lazy<HTTPResponse>
@@ -87,18 +87,6 @@ final class API: Sendable {
         && operation.value(of: members.name)?.text != nil
     }
     if count > 0 { try lookUps.take(key.user, count, at: environment.measured()) }
-  }
-
-  /// The names with which new memberships share, in a database of a directory.
-  func names(in operations: some Sequence<RecordOperation>) -> TextSet {
-    if directory == nil { return [] }
-    return TextSet(
-      operations.compactMap { operation in
-        guard operation.table == members.table, operation.kind == .create,
-          operation.value(of: members.user)?.text == nil
-        else { return nil }
-        return operation.value(of: members.name)?.text
-      })
   }
 
   /// Makes `/readyz` answer 503.
@@ -317,14 +305,6 @@ final class API: Sendable {
     let device = try anyDevice(of: request, reader)
     guard case .session = device.key.use else { throw Problem(.tokenLimited) }
     return device
-  }
-
-  /// Requires that this database is a user's home.
-  ///
-  /// - Throws: `Problem.notAtHome`.
-  func requireHome(of user: String, _ reader: SyncAnswers) throws {
-    guard directory != nil, let home = try reader.store.home(ofGuest: user) else { return }
-    throw Problem(.notAtHome, "The home is the database \(home).")
   }
 
   /// The sender of a REST request, and a reader limited to the token's scope.

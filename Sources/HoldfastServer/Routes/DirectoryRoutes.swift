@@ -162,3 +162,25 @@ struct DirectoryRoutes {
     }
   }
 }
+
+extension API {
+  /// The names with which new memberships share, in a database of a directory.
+  func names(in operations: some Sequence<RecordOperation>) -> TextSet {
+    if directory == nil { return [] }
+    return TextSet(
+      operations.compactMap { operation in
+        guard operation.table == members.table, operation.kind == .create,
+          operation.value(of: members.user)?.text == nil
+        else { return nil }
+        return operation.value(of: members.name)?.text
+      })
+  }
+
+  /// Requires that this database is a user's home.
+  ///
+  /// - Throws: `Problem.notAtHome`.
+  func requireHome(of user: String, _ reader: SyncAnswers) throws {
+    guard directory != nil, let home = try reader.store.home(ofGuest: user) else { return }
+    throw Problem(.notAtHome, "The home is the database \(home).")
+  }
+}

@@ -28,6 +28,24 @@ package protocol GuestTable: AnyObject {
   func setDatabaseName(_ name: String) throws
 }
 
+/// Reads what the directory of the databases is about.
+package protocol GuestReader {
+  /// The home of a guest; nil for a user whose home this database is, and without a directory.
+  func home(ofGuest user: String) throws -> String?
+
+  /// Whether an account with this id exists or existed.
+  func hasAccount(_ user: String) throws -> Bool
+
+  /// The name of this database in its directory; nil if it has not joined one.
+  func databaseName() throws -> String?
+
+  /// What the directory has to be told, and the guests' sessions that have lasted their time: at most `limit` of each.
+  func directoryWork(at now: Int64, limit: Int) throws -> DirectoryWork
+
+  /// Accounts whose home this database is, in the order of their ids, behind `id`.
+  func residents(after id: String, limit: Int) throws -> [Resident]
+}
+
 /// What the session of a guest's device depends on.
 package struct GuestSession: Sendable, Equatable {
   /// The id of the device in the home whose session made the last pass.

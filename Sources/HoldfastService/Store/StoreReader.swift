@@ -1,7 +1,7 @@
 package import HoldfastCore
 
 /// Reads the shared database for one request, over a read-only connection; one thread at a time.
-package protocol StoreReader: CollectionReader {
+package protocol StoreReader: CollectionReader, GuestReader {
   /// Runs `body` in one read transaction, so that several reads see one snapshot.
   func transaction<Result>(_ body: () throws -> Result) throws -> Result
 
@@ -45,21 +45,6 @@ package protocol StoreReader: CollectionReader {
 
   /// The user with a name, or nil.
   func user(named name: String) throws -> FoundUser?
-
-  /// The home of a guest; nil for a user whose home this database is, and without a directory.
-  func home(ofGuest user: String) throws -> String?
-
-  /// Whether an account with this id exists or existed.
-  func hasAccount(_ user: String) throws -> Bool
-
-  /// The name of this database in its directory; nil if it has not joined one.
-  func databaseName() throws -> String?
-
-  /// What the directory has to be told, and the guests' sessions that have lasted their time: at most `limit` of each.
-  func directoryWork(at now: Int64, limit: Int) throws -> DirectoryWork
-
-  /// Accounts whose home this database is, in the order of their ids, behind `id`.
-  func residents(after id: String, limit: Int) throws -> [Resident]
 
   /// The devices of a user, the last seen first.
   func devices(of user: String, limit: Int) throws -> [ListedDevice]
