@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 filter=(--filter "${1:-.}")
 modules=(HoldfastStore Holdfast HoldfastServer Simulation HoldfastCore HoldfastCurl HoldfastHTTP HoldfastTesting HoldfastPostgres HoldfastSQLite HoldfastRecords Guide Cards EndToEnd)
 # What is the same whatever store is chosen.
-one_store=(--skip SQLite --skip NodeTests --skip '^Holdfast(Server|Store)Tests\.(AnswerLog|BadInput|CollectionState|Conditional|ConsoleAccess|CrossOrigin|Dependence|EventHub|FairQueue|Forwarding|Guess|HTTPThreadTime|Hashing|JWT|LogQueue|LostDirectory|MoveAccess|OfflinePage|OpenAPI|OrderOfChecks|PartCache|RandomWords|RestAccess|RestBadInput|SharingAcross|SnapshotRange|WebTests|WebhookPlan|Wire|Worker|Zstandard)')
+one_store=(--skip SQLite --skip NodeTests --skip '^Holdfast(Server|Store)Tests\.(AnswerLog|BadInput|CollectionState|Conditional|ConsoleAccess|CrossOrigin|Dependence|DirectoryName|EventHub|FairQueue|Forwarding|Guess|HTTPThreadTime|Hashing|JWT|LogQueue|LostDirectory|MoveAccess|OfflinePage|OpenAPI|OrderOfChecks|PartCache|RandomWords|RestAccess|RestBadInput|SharingAcross|SnapshotRange|WebTests|WebhookPlan|Wire|Worker|Zstandard)')
 # What takes PostgreSQL by itself, whatever store is chosen.
 chosen=(--skip '^Holdfast(Server|Store)Tests\.(Adopt|Agreement|AnswerMoment|Cascade|ConfirmedTransactions|ErasureSQL|FilledColumn|Failover|FloatDigits|HistoryWatch|Isolation|LaneMemory|LargePage|LockTurn|LookUp|Mismatch|NoGap|OptionalStructure|Payload|Plan|PoolerTarget|PostgresOpening|PostgresReadCache|PutBack|Referen|Repair|RewrittenRow|RoleNamedHoldfast|RollingSchema|SchemaFit|SetColumn|SnapshotState|SQLCount|SQLRead|StatementTimeout|StoredColumns|Structure|TeamError|Trigger|ZoneFence)')
 quick=(--skip '^EndToEndTests\.(?!Access|Convergence)')
