@@ -118,7 +118,7 @@ extension FolderEngine {
   func followDirectory() async {
     let (moments, moment) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     await withTaskGroup(of: Void.self) { group in
-      group.addTask { [sleep = folder.home.environment.sleep] in
+      group.addTask { [sleep = folder.environment.sleep] in
         while (try? await sleep(Self.pause)) != nil { moment.yield() }
       }
       group.addTask {

@@ -43,7 +43,7 @@ public final class FolderEngine: Sendable {
   ///   - transport: the way to the servers of each database.
   public init(folder: StoreFolder, app: String? = nil, transport: @escaping MakeTransport) {
     (self.folder, self.app, self.transport) = (folder, app, transport)
-    passes = FolderPasses(folder.home.environment)
+    passes = FolderPasses(folder.environment)
   }
 
   /// An engine for a folder.
@@ -107,12 +107,16 @@ public final class FolderEngine: Sendable {
 
   // MARK: For the app
 
-  /// Syncs all databases by itself until the task is cancelled, also those that are added meanwhile. See `SyncEngine.run()`.
+  /// Syncs all databases by itself until the task is cancelled, also those that are added meanwhile. See `SyncEngine.run()`. Tries again every minute or
+  /// so to open a file that has failed.
   public func run() async {
     state.withLock { $0.runs += 1 }
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.folder.files.followingList { self.follow() } }
       group.addTask { await self.followDirectory() }
+      group.addTask { [folder] in
+        while (try? await folder.environment.sleep(Self.rest)) != nil { await Self.mend(folder) }
+      }
       await group.waitForAll()
     }
     let ended = state.withLock { state in
@@ -126,15 +130,26 @@ public final class FolderEngine: Sendable {
     for task in ended { await task.value }
   }
 
-  /// Syncs each database once, side by side, and returns when each is done or has failed. The others do not wait for one that is silent, but this
-  /// function does, until its transport gives up.
+  /// How long a file that has failed rests before it is tried again.
+  static let rest = Duration.seconds(61)
+
+  private static func mend(_ folder: StoreFolder) async {
+    let isFailed = folder.databases.contains { if case .failed = $0.state { true } else { false } }
+    if isFailed { try? await folder.reload() }
+  }
+
+  /// Syncs each database once, side by side, and returns when each is done or has failed. A file that has failed is tried again first. The others do not
+  /// wait for one that is silent, but this function does, until its transport gives up.
   ///
   /// ```swift
   /// let summary = try await engine.sync()
   /// for failure in summary.failures { print("\(failure.database): \(failure.error)") }
   /// ```
   /// - Throws: `CancellationError` at once when the task is cancelled. What keeps a database from syncing is in the summary.
-  public func sync() async throws -> FolderSummary { try await sync { try await $0.sync() } }
+  public func sync() async throws -> FolderSummary {
+    await Self.mend(folder)
+    return try await sync { try await $0.sync() }
+  }
 
   /// The same while the app is in the background; see `SyncEngine.syncInBackground()`.
   ///

@@ -27,8 +27,8 @@ extension FolderFiles {
     let failures = Result {
       try list.write { list in
         let known = try list.rows().map(\.name).filter(names.contains)
-        let last = leaving == .discard ? known.compactMap { name in edits(in: name).map { (name, $0) } } : []
-        try list.mark(known, leaving, discarding: TextMap(last))
+        try list.mark(
+          known, leaving, at: TextMap(known.compactMap { name in moment(of: name).map { (name, $0) } }))
         onStep(.marked)
         return try finish(list, isLaunch: false)
       }
@@ -67,14 +67,16 @@ extension FolderFiles {
     if name == FolderPath.home || path.hasFile(name) {
       do {
         try use(name) { database in
+          // Nobody knows for whose session it was marked.
+          if isLaunch, row.moment == nil { throw SignOut.isOutdated }
           try SignOut(database: database).run(
-            removingData: leaving != .signOut, discardingUnsent: leaving == .discard && row.edits != nil,
-            upTo: row.edits, isLeaving: isRemoved)
+            removingData: leaving != .signOut, discardingUnsent: leaving == .discard && row.moment != nil,
+            upTo: row.moment, isLeaving: isRemoved)
         }
       } catch {
         // What is damaged can't be emptied. It goes whole if nothing of it is to be kept, and nothing was written since.
         guard isRemoved, leaving == .discard, Self.problem(error).code == .databaseIsBroken,
-          row.edits == nil ? !isLaunch : edits(in: name) == row.edits
+          row.moment == nil ? !isLaunch : moment(of: name) == row.moment
         else { throw error }
       }
       onStep(.emptied)
@@ -87,8 +89,10 @@ extension FolderFiles {
     onStep(.deleted)
   }
 
-  /// What tells whether something is written in a file from now on; nil when it can't be looked at.
-  private func edits(in name: String) -> String? { try? use(name) { try SignOut(database: $0).edits() } }
+  /// What tells whether somebody signs in or writes in a file from now on; nil when it can't be looked at.
+  private func moment(of name: String) -> SignOut.Moment? {
+    try? use(name) { try SignOut(database: $0).moment() }
+  }
 
   /// Runs `body` on the store of a database, or on its file if that is not open.
   private func use<T>(_ name: String, _ body: (LocalDatabase) throws -> T) throws -> T {

@@ -23,8 +23,8 @@ struct FolderList: Sendable {
     /// The address of its servers; nil for home, and where the app has not said it.
     let server: String?
     let leaving: Leaving?
-    /// With `discard`: what tells whether something was written since; see `SignOut.edits`. Nil when the file could not be looked at.
-    let edits: String?
+    /// What tells whether somebody has signed in or written since. Nil when nothing is marked, or the file could not be looked at.
+    let moment: SignOut.Moment?
   }
 
   let path: FolderPath
@@ -104,7 +104,7 @@ struct FolderList: Sendable {
       try connection.execute(
         """
         PRAGMA application_id = \(Self.applicationID); PRAGMA user_version = \(Self.formatVersion);
-        CREATE TABLE databases (n INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, server TEXT, leaving TEXT, edits TEXT);
+        CREATE TABLE databases (n INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, server TEXT, leaving TEXT, session TEXT, edits TEXT);
         INSERT INTO databases (name) VALUES ('\(FolderPath.home)')
         """)
       for name in path.databases() where name != FolderPath.home {
@@ -137,7 +137,8 @@ struct FolderList: Sendable {
     func rows() throws -> [Row] {
       let rows = try FolderList.telling(path) {
         try connection.rows(
-          "SELECT name, server, leaving, edits FROM databases ORDER BY name <> '\(FolderPath.home)', n")
+          "SELECT name, server, leaving, session, edits FROM databases ORDER BY name <> '\(FolderPath.home)', n"
+        )
       }
       return try rows.compactMap { row in
         // Another program has written it: such a name could be that of a file elsewhere.
@@ -149,7 +150,10 @@ struct FolderList: Sendable {
           }
           return leaving
         }
-        return Row(name: name, server: row[1].text, leaving: leaving, edits: row[3].text)
+        let moment = row[3].text.flatMap { session in
+          row[4].text.map { SignOut.Moment(session: session, edits: $0) }
+        }
+        return Row(name: name, server: row[1].text, leaving: leaving, moment: moment)
       }
     }
 
@@ -168,14 +172,15 @@ struct FolderList: Sendable {
 
     /// Marks databases, or takes their marks away.
     ///
-    /// - Parameter edits: what tells which edits may be discarded, by the database.
-    func mark(_ names: [String], _ leaving: Leaving?, discarding edits: TextMap<String> = [:]) throws {
+    /// - Parameter moments: what tells whose sessions end, and which edits may be discarded, by the database.
+    func mark(_ names: [String], _ leaving: Leaving?, at moments: TextMap<SignOut.Moment> = [:]) throws {
       try change(
-        "UPDATE databases SET leaving = ?, edits = ? WHERE name = ?",
+        "UPDATE databases SET leaving = ?, session = ?, edits = ? WHERE name = ?",
         names.map { name in
-          [
-            leaving.map { .text($0.rawValue) } ?? .null, edits[name].map { .text($0) } ?? .null, .text(name),
-          ]
+          let moment = moments[name]
+          return [leaving?.rawValue, moment?.session, moment?.edits, name].map {
+            $0.map { .text($0) } ?? .null
+          }
         })
     }
 

@@ -17,7 +17,7 @@ public final class StoreFolder: ReadableStore {
   public let schema: SyncSchema
   let files: FolderFiles
   private let readers: [DatabaseQueue]
-  private let environment: StoreEnvironment
+  let environment: StoreEnvironment
   private let turns = Turns()
   private let suspension = Suspension()
   /// Notices that another process has changed the list.

@@ -3,6 +3,14 @@ import HoldfastSQLite
 
 /// The end of a session.
 package struct SignOut {
+  /// What is on a device at a moment, compared with what is there later.
+  package struct Moment: Sendable, Equatable {
+    /// Whose session it is.
+    let session: String
+    /// Goes on with each edit that is on this device alone.
+    let edits: String
+  }
+
   let database: LocalDatabase
 
   private var connection: SQLiteConnection { database.connection }
@@ -16,19 +24,20 @@ package struct SignOut {
   /// Removes the token, and with `removingData` all records and what belongs to the user.
   ///
   /// - Parameters:
-  ///   - edits: up to which unsent ones may be discarded, as `edits()` was; nil for all.
+  ///   - moment: whose session ends, and up to which edit unsent ones may be discarded; nil for all.
   ///   - isLeaving: whether the file is removed next. It has no tables for records then, so that nobody who has it open can write into it.
   package func run(
-    removingData: Bool, discardingUnsent: Bool, upTo edits: String? = nil, isLeaving: Bool = false
+    removingData: Bool, discardingUnsent: Bool, upTo moment: Moment? = nil, isLeaving: Bool = false
   ) throws {
     // What is deleted is overwritten, too.
     try connection.execute("PRAGMA secure_delete = ON")
     let device = try database.transaction(.immediate) {
       try sealing.sealForeign()
       let device = try database.state().device
+      if let moment, try moment.session != session() { throw Self.isOutdated }
       try connection.run("UPDATE holdfast_local SET token = NULL")
       guard removingData else { return device }
-      let mayDiscard = try discardingUnsent && (edits == nil || edits == lastEdits())
+      let mayDiscard = try discardingUnsent && (moment == nil || moment?.edits == lastEdits())
       if !mayDiscard { try checkWaiting() }
       try database.whileApplying {
         for table in schema.tables { try connection.run("DELETE FROM \"\(table.name)\"") }
@@ -67,13 +76,22 @@ package struct SignOut {
     }
   }
 
-  /// What tells, compared with a later one, whether something came that is on this device alone.
-  func edits() throws -> String {
+  /// What tells, compared with a later one, whether somebody has signed in, or something came that is on this device alone.
+  func moment() throws -> Moment {
     try database.transaction(.immediate) {
       try sealing.sealForeign()
-      return try lastEdits()
+      return Moment(session: try session(), edits: try lastEdits())
     }
   }
+
+  private func session() throws -> String {
+    let state = try database.state()
+    return "\(state.device ?? "") \(state.session)"
+  }
+
+  /// Why what was to be done at an earlier moment is not done.
+  static let isOutdated = StoreError(
+    .unsentEdits, "Somebody has signed in since the sign-out. Nothing was removed. Sign out again.")
 
   /// The chain goes on with each change set that is made, and stays when they are confirmed.
   private func lastEdits() throws -> String {

@@ -208,4 +208,37 @@ struct FolderEngineTests {
     let status = await statuses.next()
     #expect(status?.databases.map { $0.sync == nil } == [false, true])
   }
+
+  @Test(
+    "a file that failed is tried again by itself, while the engine runs and with each sync (I12)",
+    .timeLimit(.minutes(1)))
+  func mending() async throws {
+    let system = StoreEnvironment.system
+    let tries = AsyncStream.makeStream(of: Void.self)
+    // The time of the test.
+    let environment = StoreEnvironment(now: system.now, random: system.random) { duration in
+      guard duration == FolderEngine.rest else { return try await system.sleep(duration) }
+      for await _ in tries.stream { return }
+      throw CancellationError()
+    }
+    let fixture = try FolderFixture()
+    let folder = try fixture.open(environment: environment)
+    try await folder.add("b")
+    let engine = FolderEngine(folder: folder) { _ in Self.quiet }
+    func lose() {
+      folder.files.lose(AttachedFiles.Loss(name: "b", reason: StoreError(.cannotOpen, "The disk failed.")))
+      #expect(folder.databases.last?.state != .open)
+    }
+    lose()
+    _ = try await engine.sync()
+    #expect(folder.databases.map(\.state) == [.open, .open])
+    lose()
+    let running = Task { await engine.run() }
+    var statuses = engine.statuses.makeAsyncIterator()
+    tries.continuation.yield()
+    #expect(await Self.next(&statuses) { $0.failed.isEmpty } != nil)
+    running.cancel()
+    await running.value
+    await folder.close()
+  }
 }

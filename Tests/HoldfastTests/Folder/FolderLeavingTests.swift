@@ -80,11 +80,8 @@ struct FolderLeavingTests {
   func staleMark() async throws {
     let fixture = try FolderFixture()
     let folder = try await fixture.filled()
-    let edits = TextMap(
-      try folder.files.stores.map { name, store in
-        (name, try store.writer.performNow { try SignOut(database: $0).edits() })
-      })
-    try folder.files.list.write { try $0.mark(["home", "b"], .discard, discarding: edits) }
+    let moments = try Self.moments(folder)
+    try folder.files.list.write { try $0.mark(["home", "b"], .discard, at: moments) }
     await folder.close()
     let widget = try SQLiteConnection(path: fixture.file("b"), access: .readWrite)
     try widget.run("INSERT INTO lists (title) VALUES ('typed since')")
@@ -93,6 +90,40 @@ struct FolderLeavingTests {
     #expect(again.databases.map(\.state) == [.open, .open])
     // Home has nothing new.
     #expect(try await FolderFixture.titles(again) == ["Work", "typed since"])
+  }
+
+  private static func moments(_ folder: StoreFolder) throws -> TextMap<SignOut.Moment> {
+    TextMap(
+      try folder.files.stores.map { name, store in
+        (name, try store.writer.performNow { try SignOut(database: $0).moment() })
+      })
+  }
+
+  @Test(
+    "a mark of a process that was killed ends no session that began after it (I3)",
+    arguments: [FolderList.Leaving.signOut, .discard])
+  func laterSession(_ leaving: FolderList.Leaving) async throws {
+    let fixture = try FolderFixture()
+    let folder = try await fixture.filled()
+    func signIn(_ store: Store, session: Int) async throws {
+      let body =
+        #"{"user":{"id":"0193aaaa-0000-7000-8000-0000000000a1","name":"ann"},"device":{"id":"\#(IDs.other)","name":"phone","session":\#(session)},"token":"t\#(session)"}"#
+      let session = try #require(Session(body: Array(body.utf8)))
+      try await store.writer.perform { try SessionStart(database: $0).adopt(session) }
+    }
+    let store = try #require(folder.store(of: "b"))
+    for store in [folder.home, store] { try await signIn(store, session: 1) }
+    let moments = try Self.moments(folder)
+    // This folder would close what is marked.
+    folder.foreignLists.stop()
+    try folder.files.list.write { try $0.mark(["home", "b"], leaving, at: moments) }
+    try await signIn(store, session: 2)
+    await folder.close()
+    let again = try fixture.open()
+    #expect(again.databases.map(\.state) == [.open, .open])
+    #expect(try await again.store(of: "b")?.account()?.isSignedIn == true)
+    #expect(try await again.home.account()?.isSignedIn != true)
+    #expect(try await FolderFixture.titles(again) == (leaving == .discard ? ["Work"] : ["Home", "Work"]))
   }
 
   @Test("a database that is marked to leave is not used, and no look at the list opens it (I3)")
@@ -133,9 +164,10 @@ struct FolderLeavingTests {
     let fixture = try FolderFixture()
     let folder = try fixture.open()
     try await folder.add("b")
+    let moments = try Self.moments(folder)
     await folder.close()
     try fixture.damage("b", "words")
-    try folder.files.list.write { try $0.mark(["b"], .remove) }
+    try folder.files.list.write { try $0.mark(["b"], .remove, at: moments) }
     let again = try fixture.open()
     #expect(try await FolderFixture.titles(again) == [])
     let state = try #require(again.databases.last?.state)
