@@ -77,6 +77,8 @@ extension FolderEngine {
   /// Whether a pass was given for a database lately.
   func hasPass(_ database: String) -> Bool { passes.isFresh(database, within: Self.passAge) }
 
+  private static let signedOut = StoreError(.signedOut, "Nobody is signed in at home.")
+
   private func home() throws -> SyncEngine {
     guard let home = engine(of: FolderPath.home) else {
       throw StoreError(.offline, "The address of home is not known: the transport of home is nil.")
@@ -87,8 +89,8 @@ extension FolderEngine {
   /// Adds a database of the directory, and begins a session there where that is due.
   @discardableResult
   private func follow(_ database: DirectoryDatabase, _ home: SyncEngine) async throws -> SyncEngine {
-    let user = try await home.store.account()?.user
-    if let other = try await folder.store(of: database.name)?.account(), other.user != user {
+    guard let account = try await home.store.account(), account.isSignedIn else { throw Self.signedOut }
+    if let other = try await folder.store(of: database.name)?.account(), other.user != account.user {
       throw StoreError(
         .otherUser,
         "The file \(database.name) of the folder belongs to \(other.name). Remove it, or keep it in another folder."
@@ -98,8 +100,8 @@ extension FolderEngine {
     if known == nil || known?.server != database.server {
       try await folder.add(database.name, server: database.server)
     }
-    guard let engine = engine(of: database.name), let account = try await home.store.account() else {
-      throw StoreError(.closed, "The database \(database.name) is not open, or nobody is signed in at home.")
+    guard let engine = engine(of: database.name) else {
+      throw StoreError(.closed, "The database \(database.name) is not open: see databases.")
     }
     let isSignedIn = try await engine.store.account()?.isSignedIn == true
     if isSignedIn, passes.isFresh(database.name, within: Self.passAge) { return engine }
@@ -108,7 +110,7 @@ extension FolderEngine {
     // Somebody may have signed out of all meanwhile.
     guard try await home.store.account()?.isSignedIn == true else {
       try await engine.signOut()
-      throw StoreError(.signedOut, "Nobody is signed in at home.")
+      throw Self.signedOut
     }
     passes.note(database.name)
     return engine
@@ -174,6 +176,14 @@ final class FolderPasses: Sendable {
       current = task
       return task
     }
+    // Whoever is cancelled does not wait for a silent server.
+    let (ended, end) = AsyncStream.makeStream(of: Void.self)
+    Task {
+      _ = try? await task.value
+      end.finish()
+    }
+    for await _ in ended {}
+    try Task.checkCancellation()
     try await task.value
   }
 

@@ -148,7 +148,7 @@ public final class FolderEngine: Sendable {
   /// - Throws: `CancellationError` at once when the task is cancelled. What keeps a database from syncing is in the summary.
   public func sync() async throws -> FolderSummary {
     await Self.mend(folder)
-    return try await sync { try await $0.sync() }
+    return try await sync(finding: true) { try await $0.sync() }
   }
 
   /// The same while the app is in the background; see `SyncEngine.syncInBackground()`.
@@ -160,14 +160,15 @@ public final class FolderEngine: Sendable {
       throw StoreError(
         .suspended, "Another process has changed the folder. Nothing was synced. Call resume().")
     }
-    return try await sync { try await $0.syncInBackground() }
+    return try await sync(finding: false) { try await $0.syncInBackground() }
   }
 
+  /// - Parameter finding: whether home's directory is asked, too.
   private func sync(
-    _ one: @escaping @Sendable (SyncEngine) async throws -> SyncSummary
+    finding: Bool, _ one: @escaping @Sendable (SyncEngine) async throws -> SyncSummary
   ) async throws -> FolderSummary {
     let engines = engines
-    async let found: Void = findDatabasesIfDue()
+    async let found: Void = finding ? findDatabasesIfDue() : ()
     var results = await each(engines) { try await one($0) }
     await found
     try Task.checkCancellation()

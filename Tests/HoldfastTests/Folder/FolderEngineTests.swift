@@ -106,6 +106,26 @@ struct FolderEngineTests {
   }
 
   @Test(
+    "a sync that is cancelled does not wait until home says in which databases the user is a guest",
+    .timeLimit(.minutes(1)))
+  func cancelled() async throws {
+    let folder = try await Self.signedIn(FolderFixture())
+    let (asked, ask) = AsyncStream.makeStream(of: Void.self)
+    let engine = FolderEngine(folder: folder) { _ in
+      Answering { request in
+        guard request.path == "v1/databases" else { return try await Self.quiet.send(request) }
+        ask.yield()
+        return try await Self.silent.send(request)
+      }
+    }
+    let syncing = Task { try await engine.sync() }
+    for await _ in asked { break }
+    syncing.cancel()
+    await #expect(throws: CancellationError.self) { try await syncing.value }
+    await folder.close()
+  }
+
+  @Test(
     "what another process has changed meanwhile is not synced in the background: a file may be of another server (I10)"
   )
   func changedElsewhere() async throws {
