@@ -113,13 +113,7 @@ public final class DirectoryAdministration {
 
   private func claim(_ administration: Administration, home: String) throws -> (Int, [String]) {
     var (last, claimed, taken) = ("", 0, [String]())
-    while taken.count < 100 {
-      let residents = try administration.residents(after: last, limit: Self.portion)
-      guard let end = residents.last else { break }
-      last = end.id
-      var parameters = PostgresParameters(array: residents.map(\.name))
-      parameters.append(array: residents.map(\.id))
-      parameters.append(home)
+    while taken.count < 100, let (names, parameters) = try portion(of: administration, after: &last, home) {
       let rows = try connection.query(
         """
         INSERT INTO holdfast_directory.names AS n (name, user_id, home, is_served)
@@ -129,9 +123,26 @@ public final class DirectoryAdministration {
         """, parameters)
       let mine = TextSet(rows.texts)
       claimed += mine.count
-      taken += residents.map(\.name).filter { !mine.contains($0) }
+      taken += names.filter { !mine.contains($0) }
     }
     return (claimed, Array(taken.prefix(100)))
+  }
+
+  /// The next accounts of a database, and the parameters of a statement about them: their names, their ids, the home.
+  ///
+  /// - Parameter last: the id of the last account of the portion before; moves on.
+  /// - Returns: nil after the last account.
+  private func portion(
+    of administration: Administration, after last: inout String, _ home: String
+  ) throws -> (names: [String], parameters: PostgresParameters)? {
+    let residents = try administration.residents(after: last, limit: Self.portion)
+    guard let end = residents.last else { return nil }
+    last = end.id
+    let names = residents.map(\.name)
+    var parameters = PostgresParameters(array: names)
+    parameters.append(array: residents.map(\.id))
+    parameters.append(home)
+    return (names, parameters)
   }
 
   /// Claims the name of a new account.
@@ -160,13 +171,7 @@ public final class DirectoryAdministration {
       throw ServerError(.refused, "The database has not joined a directory.")
     }
     var (last, lines) = ("", [String]())
-    while true {
-      let residents = try administration.residents(after: last, limit: Self.portion)
-      guard let end = residents.last else { break }
-      last = end.id
-      var parameters = PostgresParameters(array: residents.map(\.name))
-      parameters.append(array: residents.map(\.id))
-      parameters.append(home)
+    while let (_, parameters) = try portion(of: administration, after: &last, home) {
       let rows = try connection.query(
         """
         SELECT c.name, n.home FROM unnest($1, $2) AS c (name, id) LEFT JOIN holdfast_directory.names n ON n.name = c.name

@@ -35,7 +35,7 @@ final class ConsoleSampler: @unchecked Sendable {
     try thread.start { [unowned self] in
       var last = figures()
       var known = lookAtDevices()
-      while sleep() {
+      while thread.sleep(Self.interval) {
         let figures = figures()
         var sample = Sample(from: last, to: figures)
         (sample[.devices], sample[.devicesBehind]) = (Double(known.devices), Double(known.behind))
@@ -53,12 +53,6 @@ final class ConsoleSampler: @unchecked Sendable {
   func stop() { thread.stop() }
 
   private var now: Int64 { console.now / 1000 }
-
-  private func sleep() -> Bool {
-    let end = MonotonicTime.exact + Self.interval
-    let isOver: Void? = thread.next { MonotonicTime.exact >= end ? .work(()) : .nothing(until: end) }
-    return isOver != nil
-  }
 
   /// Counts the devices that are behind, unless nothing has been written since.
   private func lookAtDevices() -> (devices: Int, behind: Int) {

@@ -22,7 +22,7 @@ final class DirectoryThread: Sendable {
   ) throws(ServerError) {
     try thread.start { [unowned self] in
       var count = 0
-      while sleep() {
+      while thread.sleep(Self.interval) {
         do {
           if try round.run(write) { erased() }
           if count % Self.seldom == 0 { try round.tidy() }
@@ -39,10 +39,4 @@ final class DirectoryThread: Sendable {
 
   /// Stops the thread after the current round. Call it once.
   func stop() { thread.stop() }
-
-  private func sleep() -> Bool {
-    let end = MonotonicTime.exact + Self.interval
-    let isOver: Void? = thread.next { MonotonicTime.exact >= end ? .work(()) : .nothing(until: end) }
-    return isOver != nil
-  }
 }

@@ -29,7 +29,7 @@ final class RetentionThread: @unchecked Sendable {
     try thread.start { [unowned self] in
       var wait = Self.first
       var doubt: TrustedTime.Doubt?
-      while sleep(wait, isWoken: true) {
+      while thread.sleep(wait, unless: { takeDue() }) {
         do {
           try database.inTurn {
             guard case .time(let step)? = write(.keepTime(isTrusted: false)) else { return }
@@ -74,19 +74,12 @@ final class RetentionThread: @unchecked Sendable {
         if case .purged(let purged)? = write(.purge(item, terms)) { return purged }
         return nil
       },
-      pause: { [self] in if !sleep($0) { throw Stopped() } })
+      pause: { [self] in if !thread.sleep($0) { throw Stopped() } })
   }
 
-  /// Sleeps; false when the thread must stop.
-  ///
-  /// - Parameter isWoken: whether `wake` ends the sleep.
-  private func sleep(_ duration: Duration, isWoken: Bool = false) -> Bool {
-    let end = MonotonicTime.exact + duration
-    let isOver: Void? = thread.next {
-      guard isWoken && isDue || MonotonicTime.exact >= end else { return .nothing(until: end) }
-      if isWoken { isDue = false }
-      return .work(())
-    }
-    return isOver != nil
+  /// Takes what `wake` asked for; the thread calls it with the lock held.
+  private func takeDue() -> Bool {
+    defer { isDue = false }
+    return isDue
   }
 }

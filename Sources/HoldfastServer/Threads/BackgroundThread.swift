@@ -40,6 +40,17 @@ final class BackgroundThread: @unchecked Sendable {
     }
   }
 
+  /// Sleeps; false when the thread must stop.
+  ///
+  /// - Parameter isDue: whether a signal ends the sleep early; runs with the lock held.
+  func sleep(_ duration: Duration, unless isDue: () -> Bool = { false }) -> Bool {
+    let end = MonotonicTime.exact + duration
+    let isOver: Void? = next {
+      isDue() || MonotonicTime.exact >= end ? .work(()) : .nothing(until: end)
+    }
+    return isOver != nil
+  }
+
   /// Lets the thread end after its current work.
   func end() {
     lock.hold {
