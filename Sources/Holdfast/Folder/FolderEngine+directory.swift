@@ -49,7 +49,7 @@ extension FolderEngine {
   }
 
   /// Asks home in which other databases the user is a guest. Adds those that are not on this device, and begins sessions where there is none, or where the
-  /// last pass is older than a day. `run()` does so at its beginning, every 15 minutes, and when a session has ended; `sync()` does when one has ended.
+  /// last pass is older than a day. `run()` does so at its beginning, every 15 minutes, and when a session has ended; `sync()` does when it is as long ago or one has ended.
   /// Without a directory nothing is done.
   ///
   /// - Throws: `StoreError.offline`; `Problem` when a server refuses, also as nobody is signed in at home; `StoreError.otherUser` when the folder has another
@@ -80,7 +80,7 @@ extension FolderEngine {
   private static let signedOut = StoreError(.signedOut, "Nobody is signed in at home.")
 
   private func home() throws -> SyncEngine {
-    guard let home = engine(of: FolderPath.home) else {
+    guard let home = engine(of: DatabaseName.home) else {
       throw StoreError(.offline, "The address of home is not known: the transport of home is nil.")
     }
     return home
@@ -221,7 +221,7 @@ private struct DirectoryDatabase {
   let isMember: Bool
 
   init?(_ json: JSONValue) {
-    guard let name = json["name"]?.stringValue, FolderPath.isValid(name),
+    guard let name = json["name"]?.stringValue, DatabaseName.isValid(name),
       let server = json["url"]?.stringValue.flatMap({ URL(string: $0) }),
       let isHome = json["is_home"]?.boolValue, let isMember = json["is_member"]?.boolValue
     else { return nil }

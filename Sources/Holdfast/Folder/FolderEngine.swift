@@ -54,7 +54,7 @@ public final class FolderEngine: Sendable {
   ///   - app: the app and its version; see `SyncEngine`.
   public convenience init(folder: StoreFolder, server: URL, app: String? = nil) {
     self.init(folder: folder, app: app) { database in
-      (database.name == FolderPath.home ? server : database.server).map { HTTPTransport(server: $0) }
+      (database.name == DatabaseName.home ? server : database.server).map { HTTPTransport(server: $0) }
     }
   }
 
@@ -254,7 +254,7 @@ public final class FolderEngine: Sendable {
   ///   - discardingUnsent: as for `signOut`.
   /// - Throws: as `signOut`; `StoreError.valueUnfit` for home.
   public func remove(_ database: String, discardingUnsent: Bool = false) async throws {
-    guard database != FolderPath.home else {
+    guard database != DatabaseName.home else {
       throw StoreError(.valueUnfit, "Home can not be removed. Sign out, and remove the data.")
     }
     try await leave([database], discardingUnsent ? .discard : .remove)

@@ -45,7 +45,7 @@ extension FolderFiles {
     var failures: TextMap<StoreError> = [:]
     for row in try list.rows().reversed() {
       guard let leaving = row.leaving else { continue }
-      let isRemoved = leaving != .signOut && row.name != FolderPath.home
+      let isRemoved = leaving != .signOut && row.name != DatabaseName.home
       do { try finish(row, leaving, isRemoved: isRemoved, isLaunch: isLaunch) } catch {
         failures[row.name] = Self.problem(error)
         // The mark is for the launch after a kill. Here somebody hears of the failure. If the mark has to stay, the file stays closed.
@@ -64,7 +64,7 @@ extension FolderFiles {
   ) throws {
     let name = row.name
     if isRemoved { close(name, Self.leaves(name)) }
-    if name == FolderPath.home || path.hasFile(name) {
+    if name == DatabaseName.home || path.hasFile(name) {
       do {
         try use(name) { database in
           // Nobody knows for whose session it was marked.
@@ -96,7 +96,8 @@ extension FolderFiles {
 
   /// Runs `body` on the store of a database, or on its file if that is not open.
   private func use<T>(_ name: String, _ body: (LocalDatabase) throws -> T) throws -> T {
-    if let store = stores.first(where: { $0.name == name })?.store ?? (name == FolderPath.home ? home : nil) {
+    if let store = stores.first(where: { $0.name == name })?.store ?? (name == DatabaseName.home ? home : nil)
+    {
       return try store.writer.performNow(body)
     }
     let database = try DatabaseOpening(

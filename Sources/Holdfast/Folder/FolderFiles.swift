@@ -67,8 +67,8 @@ final class FolderFiles: Sendable {
     try PrivateFile.makeFolder(folder)
     PrivateFile.makeDatabase(path.changes)
     home = try Store(
-      path: path.file(of: FolderPath.home), schema: schema, environment: environment, options: options,
-      database: FolderPath.home, isThere: false)
+      path: path.file(of: DatabaseName.home), schema: schema, environment: environment, options: options,
+      database: DatabaseName.home, isThere: false)
     follow(home)
     try reload()
   }
@@ -135,7 +135,7 @@ final class FolderFiles: Sendable {
   /// What a reading connection attaches to home's file.
   var attached: [AttachedFiles.File] {
     entries.withLock { entries in
-      entries.filter { $0.store != nil && $0.problem == nil && $0.name != FolderPath.home }
+      entries.filter { $0.store != nil && $0.problem == nil && $0.name != DatabaseName.home }
         .map { AttachedFiles.File(name: $0.name, path: path.file(of: $0.name)) }
     }
   }
@@ -227,7 +227,7 @@ final class FolderFiles: Sendable {
       entry.isWithheld = index >= limit
       entry.isLeaving = row.leaving != nil
       let failure = failures[row.name].flatMap { $0.code == .unsentEdits ? nil : $0 }
-      if row.name == FolderPath.home {
+      if row.name == DatabaseName.home {
         (entry.store, entry.problem) = (home, nil)
       } else if entry.isWithheld || entry.isLeaving || failure != nil {
         close(row.name)
@@ -285,7 +285,7 @@ final class FolderFiles: Sendable {
   /// - Parameter problem: why it stays closed.
   func close(_ name: String, _ problem: StoreError? = nil) {
     let store = entries.withLock { entries -> Store? in
-      guard name != FolderPath.home, let index = entries.firstIndex(where: { $0.name == name }) else {
+      guard name != DatabaseName.home, let index = entries.firstIndex(where: { $0.name == name }) else {
         return nil
       }
       defer { (entries[index].store, entries[index].problem) = (nil, problem) }

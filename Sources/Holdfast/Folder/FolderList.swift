@@ -105,9 +105,9 @@ struct FolderList: Sendable {
         """
         PRAGMA application_id = \(Self.applicationID); PRAGMA user_version = \(Self.formatVersion);
         CREATE TABLE databases (n INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, server TEXT, leaving TEXT, session TEXT, edits TEXT);
-        INSERT INTO databases (name) VALUES ('\(FolderPath.home)')
+        INSERT INTO databases (name) VALUES ('\(DatabaseName.home)')
         """)
-      for name in path.databases() where name != FolderPath.home {
+      for name in path.databases() where name != DatabaseName.home {
         try connection.run("INSERT INTO databases (name) VALUES (?)", [.text(name)])
       }
       return
@@ -137,12 +137,12 @@ struct FolderList: Sendable {
     func rows() throws -> [Row] {
       let rows = try FolderList.telling(path) {
         try connection.rows(
-          "SELECT name, server, leaving, session, edits FROM databases ORDER BY name <> '\(FolderPath.home)', n"
+          "SELECT name, server, leaving, session, edits FROM databases ORDER BY name <> '\(DatabaseName.home)', n"
         )
       }
       return try rows.compactMap { row in
         // Another program has written it: such a name could be that of a file elsewhere.
-        guard let name = row[0].text, FolderPath.isValid(name) else { return nil }
+        guard let name = row[0].text, FolderPath.isDatabase(name) else { return nil }
         // A mark of which this version knows nothing must not be passed over.
         let leaving = try row[2].text.map { word in
           guard let leaving = Leaving(rawValue: word) else {

@@ -5,9 +5,6 @@ import HoldfastSystem
 
 /// Where the files of a folder are.
 struct FolderPath: Sendable {
-  /// The name of the database in which everything is written that no other has.
-  static let home = "home"
-
   let folder: String
 
   var list: String { folder + "/folder.db" }
@@ -18,28 +15,15 @@ struct FolderPath: Sendable {
 
   func file(of database: String) -> String { "\(folder)/\(database).db" }
 
-  /// Whether a database may be called so: its name is that of a file, and of a schema in SQL.
-  static func isValid(_ name: String) -> Bool {
-    let first = UInt8(ascii: "a")...UInt8(ascii: "z")
-    let others = Array("abcdefghijklmnopqrstuvwxyz0123456789_-".utf8)
-    return (1...32).contains(name.utf8.count) && name.utf8.first.map(first.contains) == true
-      && name.utf8.allSatisfy(others.contains) && !["folder", "main", "temp"].contains(name)
-      && !isDevice(name)
-  }
-
-  /// Whether Windows has a device of this name, with whichever suffix.
-  private static func isDevice(_ name: String) -> Bool {
-    ["aux", "con", "nul", "prn"].contains(name)
-      || (name.utf8.count == 4 && (name.hasPrefix("com") || name.hasPrefix("lpt"))
-        && name.last?.isNumber == true)
-  }
+  /// Whether a folder may have a database of this name.
+  static func isDatabase(_ name: String) -> Bool { name == DatabaseName.home || DatabaseName.isValid(name) }
 
   /// The databases whose files are there, by name.
   func databases() -> [String] {
     let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     let names = files.filter { $0.hasSuffix(".db") }.map { String($0.dropLast(3)) }
     return names.filter { name in
-      guard Self.isValid(name), let form = form(of: name) else { return false }
+      guard Self.isDatabase(name), let form = form(of: name) else { return false }
       return form.application == DeviceTables.applicationID && form.version != DeviceTables.removedVersion
     }.sorted()
   }

@@ -50,10 +50,10 @@ public final class StoreFolder: ReadableStore {
     readers = try (0..<min(max(options.readers, 1), 16)).map { number in
       try DatabaseQueue(label: "holdfast.folder.reader.\(number)") {
         let database = try DatabaseOpening(
-          path: files.path.file(of: FolderPath.home), schema: schema, access: .readOnly, replica: "",
+          path: files.path.file(of: DatabaseName.home), schema: schema, access: .readOnly, replica: "",
           options: options
         ).open()
-        database.databaseInFolder = FolderPath.home
+        database.databaseInFolder = DatabaseName.home
         let attached = files.attached
         try database.attach(
           attached, cacheSize: options.cacheSize / (attached.count + 1), problem: { files.problem(of: $0) }
@@ -93,11 +93,8 @@ public final class StoreFolder: ReadableStore {
   /// - Throws: `StoreError.valueUnfit` for another name; what the opening of its file throws.
   @discardableResult
   public func add(_ name: String, server: URL? = nil) async throws -> FolderDatabase {
-    guard FolderPath.isValid(name), name != FolderPath.home else {
-      throw StoreError(
-        .valueUnfit,
-        "A database is called by 1 to 32 of a-z, 0-9, \"_\" and \"-\", beginning with a letter, and not home, main, temp, folder or a device's such as con."
-      )
+    guard DatabaseName.isValid(name) else {
+      throw StoreError(.valueUnfit, DatabaseName.rule)
     }
     try await refresh { [files] in try files.add(name, server: server) }
     guard let database = databases.first(where: { $0.name == name }) else {
@@ -185,7 +182,7 @@ public final class StoreFolder: ReadableStore {
         }
         let isThere = try await store.readers[0].perform { local in try local.reading { try has(local) } }
         if isThere { places.having.append((name, store)) }
-      } catch  where name != FolderPath.home {
+      } catch  where name != DatabaseName.home {
         places.unread.append(name)
         let problem = FolderFiles.problem(error)
         if ![.busy, .suspended, .closed].contains(problem.code) {
@@ -344,7 +341,7 @@ public final class StoreFolder: ReadableStore {
       // First, as other processes may have removed files.
       try await files.run { [files] in try files.load() }
       for (name, store) in files.stores {
-        do { try await store.resume() } catch  where name != FolderPath.home {
+        do { try await store.resume() } catch  where name != DatabaseName.home {
           files.lose(AttachedFiles.Loss(name: name, reason: FolderFiles.problem(error)))
         }
       }

@@ -77,7 +77,7 @@ public final class DirectoryAdministration {
   public func join(
     _ administration: Administration, as name: String, url: String, isMoved: Bool
   ) throws -> (claimed: Int, taken: [String]) {
-    guard DatabaseName.isGood(name) else { throw ServerError(.refused, DatabaseName.rule) }
+    guard DatabaseName.isValid(name) else { throw ServerError(.refused, DatabaseName.rule) }
     try requireTables()
     let (known, identity) = (try administration.databaseName(), try administration.identity())
     if let known, known != name {

@@ -31,7 +31,7 @@ struct DirectoryRoutes {
     guard let target = try readText("database", of: request.body) else {
       throw Problem(.invalidRequest, "database is missing.")
     }
-    guard DatabaseName.isGood(target) else {
+    guard DatabaseName.isValid(target) else {
       throw Problem(.notFound, "There is no database of this name. GET /v1/databases lists them.")
     }
     if target == directory.name {
