@@ -1,29 +1,6 @@
 import HoldfastCore
 import HoldfastServer
 
-/// `holdfast zones`: lists zones, and grants users roles in them.
-enum ZonesCommand: Subcommand {
-  static let form = CommandForm(
-    name: "zones", summary: "Lists zones, or makes a user a member of one.",
-    arguments: "[list | grant ZONE NAME ROLE]", argumentCount: 0...4, options: .database,
-    notes:
-      "ROLE is viewer, editor or owner. Works while the server runs; devices see it with their next sync.")
-
-  static func run(_ options: Options) throws -> Int32 {
-    let words = options.arguments
-    switch words.first ?? "list" {
-    case "list" where words.count <= 1:
-      Output.shared.table(try Administration(options.location).zones())
-    case "grant" where words.count == 4:
-      guard let role = Role(rawValue: words[3]) else { throw UsageError("ROLE is viewer, editor or owner.") }
-      try Administration(options.location).grant(zone: words[1], name: words[2], role: role)
-      print("\(words[2]) is \(role.rawValue) of \(words[1]).")
-    default: throw UsageError("holdfast zones takes \(form.arguments).")
-    }
-    return 0
-  }
-}
-
 /// `holdfast conflicts`: lists conflicting edits.
 enum ConflictsCommand: Subcommand {
   static let form = CommandForm(

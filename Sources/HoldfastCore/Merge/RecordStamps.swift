@@ -81,6 +81,16 @@ package struct RecordStamps: Hashable, Sendable {
     }
   }
 
+  /// The same in another database, whose devices have other numbers: made by none, and not later than its clock.
+  package func moved(at now: Stamp) -> RecordStamps {
+    func moved(_ stamp: ColumnStamp) -> ColumnStamp {
+      ColumnStamp(rev: stamp.rev, stamp: min(stamp.stamp, now), device: 0)
+    }
+    var stamps = RecordStamps(creation: moved(creation))
+    stamps.changed = changed.map { Change(column: $0.column, stamp: moved($0.stamp)) }
+    return stamps
+  }
+
   /// The stored form.
   package var text: String {
     changed.reduce(Self.write(creation)) { $0 + ";" + $1.column + "=" + Self.write($1.stamp) }

@@ -36,6 +36,10 @@ extension Problem {
       writer.key("url")
       writer.string(url)
     }
+    if let database {
+      writer.key("database")
+      writer.string(database)
+    }
     members(&writer)
     writer.endObject()
   }
@@ -50,5 +54,6 @@ extension Problem {
       retryAfter: value["retry_after"]?.integerValue.flatMap { Int(exactly: $0) })
     if code == .uniqueTaken { taken = TakenValue(value) }
     url = value["url"]?.stringValue
+    database = value["database"]?.stringValue
   }
 }

@@ -68,6 +68,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
   case notAtHome = "not-at-home"
   case userUnreachable = "user-unreachable"
   case directoryUnavailable = "directory-unavailable"
+  case zoneMoved = "zone-moved"
 
   /// The HTTP status of the code.
   public var status: Int { facts.status }
@@ -253,6 +254,11 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         503, "The directory of the databases does not answer",
         "Retry after the seconds in Retry-After. Syncing, and signing in at the home, go on meanwhile."
       )
+    case .zoneMoved:
+      (
+        421, "The zone has moved to another database",
+        "Send it to the database that is named, whose address GET /v1/databases has."
+      )
     }
   }
 }
@@ -269,6 +275,8 @@ public struct Problem: Error, Hashable, Sendable {
   public var taken: TakenValue?
   /// For `accountElsewhere`: the address of the other database.
   public var url: String?
+  /// For `zoneMoved`: the name of the database to which the zone has moved.
+  public var database: String?
   /// Whether the request may have had its effect all the same, and nobody can tell by repeating it. Then it is not answered.
   package var isUnsure = false
 

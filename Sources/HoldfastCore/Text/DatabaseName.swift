@@ -1,15 +1,15 @@
 /// The name of a Holdfast among several: in a directory, in a folder of stores, and of its schema in the SQL of an app.
-public enum DatabaseName {
+package enum DatabaseName {
   /// The database of a folder in which everything is written that no other has.
-  public static let home = "home"
+  package static let home = "home"
 
-  public static let rule =
+  package static let rule =
     "A database has a name of 1 to 32 of a-z, 0-9, \"_\" and \"-\", beginning with a letter, and not home, main, temp, folder or a device's such as con."
 
   /// What folders and SQLite need for themselves, and what Windows calls devices, with whichever suffix.
   private static let taken: TextSet = [home, "main", "temp", "folder", "aux", "con", "nul", "prn"]
 
-  public static func isValid(_ name: String) -> Bool {
+  package static func isValid(_ name: String) -> Bool {
     (1...32).contains(name.utf8.count) && name.utf8.first.map(isLetter) == true
       && name.utf8.allSatisfy {
         isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-")

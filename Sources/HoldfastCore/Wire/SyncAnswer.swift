@@ -60,6 +60,8 @@ package struct SyncAnswer: Sendable {
   package var parts: [Part] = []
   /// The zones that the user may no longer read.
   package var lost: [String] = []
+  /// Those among them that have moved, each with its database.
+  package var moved: [(zone: String, database: String)] = []
   /// A zone to which a restored server can't check access, because it does not know the zone or the member.
   package struct AwaitingZone: Sendable {
     /// The zone.
@@ -104,6 +106,7 @@ package struct SyncAnswer: Sendable {
         case "schema": schema = try Self.text(&reader, "schema", upTo: Self.nameLimit)
         case "renamed": renamed = try FormerNames(&reader)
         case "lost": try reader.readArray { lost.append(try Self.text(&$0, "lost", upTo: Self.nameLimit)) }
+        case "moved": try reader.readArray { moved.append(try Self.readMoved(&$0)) }
         case "awaiting_recovery":
           try reader.readArray { awaitingRecovery.append(try Self.readAwaitingZone(&$0)) }
         case "proof": proof = try Self.text(&reader, "proof", upTo: Self.tokenLimit)
@@ -168,6 +171,18 @@ package struct SyncAnswer: Sendable {
       }
     }
     return Refused(first: first, last: last, operation: operation, problem: problem)
+  }
+
+  private static func readMoved(_ reader: inout JSONReader) throws -> (zone: String, database: String) {
+    var (zone, database) = ("", "")
+    try reader.readObject { key, reader in
+      switch key {
+      case "zone": zone = try text(&reader, "zone", upTo: nameLimit)
+      case "database": database = try text(&reader, "database", upTo: nameLimit)
+      default: try reader.skipValue()
+      }
+    }
+    return (zone, database)
   }
 
   private static func readAwaitingZone(_ reader: inout JSONReader) throws -> AwaitingZone {

@@ -24,7 +24,7 @@ package final class PostgresAdministration: StoreAdministration {
       SELECT z.zone, CASE WHEN z.public THEN 'yes' ELSE 'no' END, z.seq::text, z.purged::text,
       (SELECT count(*) FROM holdfast.members m WHERE m.zone = z.zone)::text,
       (SELECT count(*) FROM holdfast.records r WHERE r.zone = z.zone AND r.state = 0
-        AND r.record_table NOT IN ('members', 'conflicts'))::text FROM holdfast.zones z ORDER BY z.zone
+        AND r.record_table NOT IN ('members', 'conflicts'))::text, coalesce(z.left_for, '') FROM holdfast.zones z ORDER BY z.zone
       """)
   }
 
@@ -253,7 +253,7 @@ package final class PostgresAdministration: StoreAdministration {
     let behind = try rows(
       """
       SELECT z.zone, z.seq::text FROM holdfast.zones z LEFT JOIN holdfast.records r ON r.zone = z.zone AND r.seq = z.seq
-      WHERE z.seq > z.purged AND r.seq IS NULL
+      WHERE z.seq > z.purged AND r.seq IS NULL AND NOT EXISTS (SELECT FROM holdfast.moves v WHERE v.zone = z.zone)
       """)
     let purged = try rows(
       """

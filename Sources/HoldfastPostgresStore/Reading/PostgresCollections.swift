@@ -10,10 +10,10 @@ struct PostgresCollections: Sendable {
     """
   static let findZones: PostgresStatement = """
     SELECT z.zone, z.seq, z.purged, CASE WHEN z.public THEN 'viewer' ELSE '' END FROM holdfast.zones z
-    WHERE z.zone = ANY ($1)
+    WHERE z.zone = ANY ($1) AND z.left_for IS NULL
     """
   static let findAllZones: PostgresStatement =
-    "SELECT z.zone, z.seq, z.purged, 'owner' FROM holdfast.zones z"
+    "SELECT z.zone, z.seq, z.purged, 'owner' FROM holdfast.zones z WHERE z.left_for IS NULL"
   static let findLosses: PostgresStatement = "SELECT losses FROM holdfast.accounts WHERE id = $1"
   static let findResult: PostgresStatement = """
     SELECT record_table, shown, page_size, id_count, expires FROM holdfast.results

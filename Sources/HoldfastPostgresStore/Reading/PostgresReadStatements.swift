@@ -39,6 +39,10 @@ enum PostgresReadStatements {
     "SELECT c.zone, c.device, c.state, c.proven FROM holdfast.zone_claims c WHERE c.account = $1"
   static let findRestored: PostgresStatement =
     "SELECT z.zone, z.restored, z.purged FROM holdfast.zones z WHERE z.zone = ANY ($1)"
+  static let findPlaces: PostgresStatement = """
+    SELECT z.zone, z.left_for, coalesce(m.number, 0) FROM holdfast.zones z LEFT JOIN holdfast.moves m ON m.zone = z.zone
+    WHERE z.zone = ANY ($1)
+    """
   static let findUser: PostgresStatement = """
     SELECT a.id, a.name, i.issuer FROM holdfast.accounts a LEFT JOIN holdfast.identities i ON i.account = a.id
     WHERE a.name = $1 AND a.erasure = 0 LIMIT 1

@@ -338,6 +338,15 @@ final class PostgresReader: StoreReader {
       })
   }
 
+  func places(of zones: [String]) throws -> TextMap<ZonePlace> {
+    try requireMoment()
+    let rows = try connection.query(Read.findPlaces, PostgresParameters(array: zones))
+    return TextMap(
+      rows.indices.map {
+        (rows.text($0, 0), ZonePlace(leftFor: rows.optionalText($0, 1), number: rows.int64($0, 2)))
+      })
+  }
+
   func refreshed(_ zones: [ZoneProgress]) throws -> [ZoneProgress] {
     let unread = zones.filter { !isKnown($0, count) }
     if unread.isEmpty { return zones }

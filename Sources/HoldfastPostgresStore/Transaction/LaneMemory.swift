@@ -147,7 +147,8 @@ struct LaneMemory {
     for moved in delta.movedZones {
       guard let zone = zones[moved.zone] else { continue }
       let counts = ZoneCounts(records: max(0, moved.counts.records), bytes: max(0, moved.counts.bytes))
-      zones[moved.zone] = LockedZone(seq: moved.seq, isPublic: zone.isPublic, counts: counts)
+      zones[moved.zone] = LockedZone(
+        seq: moved.seq, isPublic: zone.isPublic, counts: counts, leftFor: zone.leftFor)
     }
     for (member, role) in delta.roles where roles[member] != nil { roles[member] = .some(role) }
     // The database may store other values than those that were written.

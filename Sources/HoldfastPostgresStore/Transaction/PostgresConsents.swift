@@ -131,6 +131,10 @@ extension PostgresReader {
     SELECT m.id, m.zone, m.role, a.id, a.name FROM holdfast.members m JOIN holdfast.accounts a ON a.id = m.invited_by
     WHERE m."user" = $1 AND a.erasure = 0
     """
+  fileprivate static let findLeftZones: PostgresStatement = """
+    SELECT m.zone FROM holdfast.members m JOIN holdfast.zones z ON z.zone = m.zone
+    WHERE m."user" = $1 AND z.left_for IS NOT NULL
+    """
   private static let findPendingZones: PostgresStatement =
     "SELECT m.zone FROM holdfast.members m WHERE m.\"user\" = $1 AND m.invited_by IS NOT NULL"
   private static let findGrants: PostgresStatement =
@@ -151,6 +155,10 @@ extension PostgresReader {
         id: rows.text($0, 0), zone: rows.text($0, 1), role: rows.text($0, 2), inviter: rows.text($0, 3),
         inviterName: rows.text($0, 4))
     }.filter { !blocked.contains($0.inviter) }.sorted { $0.id > $1.id }
+  }
+
+  func leftZones(of user: String) throws -> [String] {
+    try connection.query(Self.findLeftZones, PostgresParameters(user)).texts.sorted()
   }
 
   func pendingZones(of user: String) throws -> [String] {

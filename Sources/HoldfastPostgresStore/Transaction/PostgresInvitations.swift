@@ -11,7 +11,7 @@ final class PostgresInvitations: InvitationTable {
     SELECT i.id, i.zone, i.role, i.inviter, i.expires_at, i.uses FROM holdfast.invitations i WHERE i.token_hash = $1
     """
   fileprivate static let list: PostgresStatement = """
-    SELECT i.id, i.zone, i.role, i.inviter, i.expires_at, i.uses FROM holdfast.invitations i WHERE i.zone = $1
+    SELECT i.id, i.zone, i.role, i.inviter, i.expires_at, i.uses, i.token_hash FROM holdfast.invitations i WHERE i.zone = $1
     ORDER BY i.id DESC
     """
   private static let count: PostgresStatement =
@@ -66,6 +66,16 @@ extension PostgresReader {
     try connection.query(PostgresInvitations.list, PostgresParameters(zone)).invitations
   }
 
+  package func invitationTokens(to zone: String) throws -> [(Invitation, TokenHash)] {
+    let rows = try connection.query(PostgresInvitations.list, PostgresParameters(zone))
+    return rows.indices.compactMap { row in
+      guard let invitation = Invitation(rows, row), let hash = TokenHash(bytes: rows.bytes(row, 6)) else {
+        return nil
+      }
+      return (invitation, hash)
+    }
+  }
+
   package func invitation(_ token: TokenHash) throws -> Invitation? {
     try connection.query(PostgresInvitations.find, PostgresParameters(token.withBytes { Array($0) }))
       .invitations.first
@@ -73,11 +83,13 @@ extension PostgresReader {
 }
 
 extension PostgresRows {
-  fileprivate var invitations: [Invitation] {
-    indices.compactMap { row in
-      Invitation(
-        id: text(row, 0), zone: text(row, 1), role: text(row, 2), inviter: text(row, 3),
-        expiresAt: int64(row, 4), uses: int64(row, 5))
-    }
+  fileprivate var invitations: [Invitation] { indices.compactMap { Invitation(self, $0) } }
+}
+
+extension Invitation {
+  fileprivate init?(_ rows: PostgresRows, _ row: Int) {
+    self.init(
+      id: rows.text(row, 0), zone: rows.text(row, 1), role: rows.text(row, 2), inviter: rows.text(row, 3),
+      expiresAt: rows.int64(row, 4), uses: rows.int64(row, 5))
   }
 }

@@ -172,7 +172,7 @@ package struct PostgresStatements {
       """)
     lockZones = PostgresStatement(
       Self.wanted + """
-        SELECT z.zone, z.seq, z.public, z.clock, z.records, z.bytes FROM holdfast.zones z JOIN wanted w ON w.zone = z.zone
+        SELECT z.zone, z.seq, z.public, z.clock, z.records, z.bytes, z.left_for FROM holdfast.zones z JOIN wanted w ON w.zone = z.zone
         ORDER BY z.zone FOR NO KEY UPDATE OF z\(skip)
         """)
     records = zip(schema.tables, layout.relations).map { Self.records($0, $1, lane) }

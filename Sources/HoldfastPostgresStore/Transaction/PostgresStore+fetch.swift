@@ -271,10 +271,11 @@ extension DeviceRow {
 }
 
 extension LockedZone {
-  /// Decodes a zone from a row with its name, seq, public, clock, records and bytes.
+  /// Decodes a zone from a row with its name, seq, public, clock, records, bytes and left_for.
   package init(_ rows: PostgresRows, _ row: Int) {
     self.init(
       seq: rows.int64(row, 1), isPublic: rows.bool(row, 2),
-      counts: ZoneCounts(records: rows.int64(row, 4), bytes: rows.int64(row, 5)))
+      counts: ZoneCounts(records: rows.int64(row, 4), bytes: rows.int64(row, 5)),
+      leftFor: rows.optionalText(row, 6))
   }
 }

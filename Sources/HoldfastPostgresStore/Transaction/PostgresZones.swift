@@ -7,7 +7,7 @@ final class PostgresZones: ZoneTable {
   private unowned let store: PostgresStore
 
   private static let lock: PostgresStatement =
-    "SELECT zone, seq, public, clock, records, bytes FROM holdfast.zones WHERE zone = $1 FOR NO KEY UPDATE"
+    "SELECT zone, seq, public, clock, records, bytes, left_for FROM holdfast.zones WHERE zone = $1 FOR NO KEY UPDATE"
   private static let findRole: PostgresStatement =
     "SELECT role FROM holdfast.access WHERE zone = $1 AND \"user\" = $2"
   private static let findRoles: PostgresStatement =
@@ -29,6 +29,11 @@ final class PostgresZones: ZoneTable {
   private static let findRoots: PostgresStatement =
     "SELECT record_table FROM holdfast.records WHERE zone = $1 AND id = $1 AND state = 0"
   private static let writeErased: PostgresStatement = "UPDATE holdfast.zones SET erased = $2 WHERE zone = $1"
+  private static let findNumber: PostgresStatement = "SELECT number FROM holdfast.moves WHERE zone = $1"
+  private static let writeLeft: PostgresStatement = "UPDATE holdfast.zones SET left_for = $2 WHERE zone = $1"
+  private static let putNumber: PostgresStatement = """
+    INSERT INTO holdfast.moves (zone, number) VALUES ($1, $2) ON CONFLICT (zone) DO UPDATE SET number = excluded.number
+    """
   private static let putNotified: PostgresStatement = """
     INSERT INTO holdfast.notified AS t (zone, seq) SELECT * FROM unnest($1::text[], $2::bigint[])
     ON CONFLICT (zone) DO UPDATE SET seq = greatest(t.seq, excluded.seq)
@@ -47,6 +52,16 @@ final class PostgresZones: ZoneTable {
 
   func setErased(_ seq: Int64, of name: String) throws {
     try store.connection.run(Self.writeErased, PostgresParameters(name, seq))
+  }
+
+  func moveNumber(of name: String) throws -> Int64 {
+    let rows = try store.reading.query(Self.findNumber, PostgresParameters(name))
+    return rows.isEmpty ? 0 : rows.int64(0, 0)
+  }
+
+  func setMoved(_ name: String, to database: String?, number: Int64) throws {
+    try store.connection.run(Self.writeLeft, PostgresParameters(name, database))
+    try store.connection.run(Self.putNumber, PostgresParameters(name, number))
   }
 
   func setNotified(_ zones: [NotifiedZone]) throws {

@@ -10,9 +10,10 @@ enum SharedFunctions {
   /// - `expect(taken, wanted, of)` fails if the service wrote another number of records than intended.
   /// - `expect_place(kept, of)` fails if a trigger of the team has given records another id or zone than the service.
   /// - `overtaken()` fails: another transaction has changed what the service relies on.
+  /// - `has_left(database)` fails: a zone has moved to another database.
   /// - `stamp_text(stamp)` and `mark(rev, stamp)` encode a stamp for the column `stamps` of the ledger.
   /// - `lock_zones(zones)` locks zones in the order of their names, and returns the sum of their seqs. The sum shows whether one of them
-  ///   has changed since the records were read.
+  ///   has changed since the records were read. It fails if one of them has moved to another database.
   /// - `require_read_committed(what)` fails in a transaction whose statements all see one snapshot.
   /// - `account_home()` is the user that `holdfast.account` names.
   static let all = """
@@ -50,10 +51,16 @@ enum SharedFunctions {
     CREATE OR REPLACE FUNCTION holdfast.mark(rev bigint, stamp bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
       SELECT rev || holdfast.stamp_text(stamp)
     $$;
+    CREATE OR REPLACE FUNCTION holdfast.has_left(database text) RETURNS numeric LANGUAGE plpgsql VOLATILE
+      SET search_path = pg_catalog, pg_temp AS $$
+    BEGIN
+      RAISE EXCEPTION 'a zone has moved to the database %', database
+        USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Write to that database.';
+    END $$;
     CREATE OR REPLACE FUNCTION holdfast.lock_zones(zones text[]) RETURNS numeric LANGUAGE sql VOLATILE
       SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
-      SELECT sum(held.seq) FROM (
-        SELECT z.seq FROM holdfast.zones z WHERE z.zone = ANY (zones) ORDER BY z.zone FOR NO KEY UPDATE
+      SELECT CASE WHEN max(held.left_for) IS NULL THEN sum(held.seq) ELSE holdfast.has_left(max(held.left_for)) END FROM (
+        SELECT z.seq, z.left_for FROM holdfast.zones z WHERE z.zone = ANY (zones) ORDER BY z.zone FOR NO KEY UPDATE
       ) held
     $$;
     CREATE OR REPLACE FUNCTION holdfast.require_read_committed(what text) RETURNS void LANGUAGE plpgsql VOLATILE

@@ -136,7 +136,7 @@ extension SQLiteAdministration {
     let behind = try connection.rows(
       """
       SELECT z.zone, z.seq FROM holdfast_zones z LEFT JOIN (\(all)) a ON a.zone = z.zone AND a.seq = z.seq
-      WHERE z.seq > z.purged AND a.seq IS NULL
+      WHERE z.seq > z.purged AND a.seq IS NULL AND NOT EXISTS (SELECT 1 FROM holdfast_moves v WHERE v.zone = z.zone)
       """)
     let purged = try connection.rows(
       """

@@ -20,7 +20,7 @@ final class SQLiteAdministration: StoreAdministration {
     return try rows(
       """
       SELECT z.zone, CASE z.public WHEN 1 THEN 'yes' ELSE 'no' END, z.seq, z.purged,
-      (SELECT count(*) FROM members m WHERE m.zone = z.zone), \(records) FROM holdfast_zones z ORDER BY z.zone
+      (SELECT count(*) FROM members m WHERE m.zone = z.zone), \(records), coalesce(z.left_for, '') FROM holdfast_zones z ORDER BY z.zone
       """)
   }
 

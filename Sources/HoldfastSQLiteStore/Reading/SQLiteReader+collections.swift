@@ -24,9 +24,10 @@ extension SQLiteReader {
   }
 
   package func visibleZones(among zones: [String]?) throws -> VisibleZones {
-    let named = zones == nil ? "" : "WHERE zone IN (SELECT value FROM json_each(?1))"
+    let named = zones == nil ? "" : "AND zone IN (SELECT value FROM json_each(?1))"
     let rows = try connection.rows(
-      "SELECT zone, seq, purged FROM holdfast_zones \(named)", zones.map { [.list($0)] } ?? [])
+      "SELECT zone, seq, purged FROM holdfast_zones WHERE left_for IS NULL \(named)",
+      zones.map { [.list($0)] } ?? [])
     return VisibleZones(
       rows.map {
         VisibleZones.Zone(

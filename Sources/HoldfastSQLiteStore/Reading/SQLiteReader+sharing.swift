@@ -24,6 +24,15 @@ extension SQLiteReader {
     ).compactMap { $0[0].text }
   }
 
+  func leftZones(of user: String) throws -> [String] {
+    try connection.rows(
+      """
+      SELECT m.zone FROM members m JOIN holdfast_zones z ON z.zone = m.zone WHERE m.user = ? AND z.left_for IS NOT NULL
+      ORDER BY m.zone
+      """, [.text(user)]
+    ).compactMap { $0[0].text }
+  }
+
   package func grants(of group: String) throws -> [GroupGrant] {
     try connection.rows(
       "SELECT id, zone, role FROM members WHERE \"group\" = ? ORDER BY id DESC", [.text(group)]
@@ -49,13 +58,18 @@ extension SQLiteReader {
     try Invitation.list(zone, on: connection)
   }
 
+  package func invitationTokens(to zone: String) throws -> [(Invitation, TokenHash)] {
+    try Invitation.tokens(to: zone, on: connection)
+  }
+
   package func invitation(_ token: TokenHash) throws -> Invitation? {
     try Invitation.find(token, on: connection)
   }
 }
 
 extension Invitation {
-  private static let columns = "SELECT id, zone, role, inviter, expires_at, uses FROM holdfast_invitations"
+  private static let columns =
+    "SELECT id, zone, role, inviter, expires_at, uses, token_hash FROM holdfast_invitations"
 
   /// The invitation of a token, or nil.
   static func find(_ token: TokenHash, on connection: SQLiteConnection) throws -> Invitation? {
@@ -70,10 +84,24 @@ extension Invitation {
   private static func read(_ condition: String, _ value: SQLiteValue, on connection: SQLiteConnection) throws
     -> [Invitation]
   {
-    try connection.rows("\(columns) \(condition)", [value]).compactMap { row in
-      Invitation(
-        id: row[0].text ?? "", zone: row[1].text ?? "", role: row[2].text ?? "", inviter: row[3].text ?? "",
-        expiresAt: row[4].integer ?? 0, uses: row[5].integer ?? 0)
+    try connection.rows("\(columns) \(condition)", [value]).compactMap(Self.init)
+  }
+
+  /// The invitations to a zone, with the hashes of their tokens.
+  fileprivate static func tokens(
+    to zone: String, on connection: SQLiteConnection
+  ) throws -> [(Invitation, TokenHash)] {
+    try connection.rows("\(columns) WHERE zone = ?", [.text(zone)]).compactMap { row in
+      guard let invitation = Invitation(row), let hash = TokenHash(bytes: row[6].blob ?? []) else {
+        return nil
+      }
+      return (invitation, hash)
     }
+  }
+
+  private init?(_ row: [SQLiteValue]) {
+    self.init(
+      id: row[0].text ?? "", zone: row[1].text ?? "", role: row[2].text ?? "", inviter: row[3].text ?? "",
+      expiresAt: row[4].integer ?? 0, uses: row[5].integer ?? 0)
   }
 }

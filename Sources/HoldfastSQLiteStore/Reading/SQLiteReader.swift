@@ -282,6 +282,16 @@ final class SQLiteReader: StoreReader {
       })
   }
 
+  func places(of zones: [String]) throws -> TextMap<ZonePlace> {
+    let rows = try connection.rows(
+      """
+      SELECT z.zone, z.left_for, coalesce(m.number, 0) FROM holdfast_zones z
+      LEFT JOIN holdfast_moves m ON m.zone = z.zone WHERE z.zone IN (SELECT value FROM json_each(?))
+      """, [.list(zones)])
+    return TextMap(
+      rows.map { ($0[0].text ?? "", ZonePlace(leftFor: $0[1].text, number: $0[2].integer ?? 0)) })
+  }
+
   func claims(of user: String) throws -> TextMap<ZoneClaim.Mark> {
     let rows = try connection.rows(
       "SELECT zone, device, state, proven FROM holdfast_zone_claims WHERE user = ?", [.text(user)])

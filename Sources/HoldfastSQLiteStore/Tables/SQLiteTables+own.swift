@@ -33,9 +33,12 @@ extension SQLiteTables {
       zone TEXT PRIMARY KEY, seq INTEGER NOT NULL CHECK (seq BETWEEN 0 AND \(greatestCount)), clock INTEGER NOT NULL DEFAULT 0,
       purged INTEGER NOT NULL DEFAULT 0 CHECK (purged >= 0), public INTEGER NOT NULL DEFAULT 0 CHECK (public IN (0, 1)),
       restored INTEGER NOT NULL DEFAULT 0 CHECK (restored >= 0), erased INTEGER NOT NULL DEFAULT 0 CHECK (erased >= 0),
-      records INTEGER NOT NULL DEFAULT 0 CHECK (records >= 0), bytes INTEGER NOT NULL DEFAULT 0 CHECK (bytes >= 0)
+      records INTEGER NOT NULL DEFAULT 0 CHECK (records >= 0), bytes INTEGER NOT NULL DEFAULT 0 CHECK (bytes >= 0),
+      left_for TEXT CHECK (left_for <> '')
     ) WITHOUT ROWID;
     CREATE INDEX holdfast_zones_erased ON holdfast_zones (zone) WHERE erased > 0;
+    CREATE INDEX holdfast_zones_left ON holdfast_zones (zone) WHERE left_for IS NOT NULL;
+    CREATE TABLE holdfast_moves (zone TEXT PRIMARY KEY, number INTEGER NOT NULL CHECK (number > 0)) WITHOUT ROWID;
     CREATE TABLE holdfast_tombstones (
       zone TEXT NOT NULL, seq INTEGER NOT NULL, record_table TEXT NOT NULL, id TEXT NOT NULL,
       rev INTEGER NOT NULL, stamp INTEGER NOT NULL, device INTEGER NOT NULL, departed INTEGER NOT NULL,

@@ -19,10 +19,13 @@ final class SQLiteZones: ZoneTable {
   private let writeNotified: Statement
   private let findRecords: [Statement]
   private let writeErased: Statement
+  private let findNumber: Statement
+  private let writeLeft: Statement
+  private let writeNumber: Statement
 
   init(_ schema: SyncSchema, on connection: SQLiteConnection) throws {
     find = try connection.statement(
-      "SELECT seq, public, records, bytes FROM holdfast_zones WHERE zone = ?")
+      "SELECT seq, public, records, bytes, left_for FROM holdfast_zones WHERE zone = ?")
     findRole = try connection.statement("SELECT role FROM holdfast_access WHERE zone = ? AND user = ?")
     findRoles = try connection.statement("SELECT user, role FROM holdfast_access WHERE zone = ?")
     putRole = try connection.statement(
@@ -49,6 +52,10 @@ final class SQLiteZones: ZoneTable {
     write = try connection.statement(
       "UPDATE holdfast_zones SET seq = ?, records = max(0, ?), bytes = max(0, ?), clock = ? WHERE zone = ?")
     writeErased = try connection.statement("UPDATE holdfast_zones SET erased = ? WHERE zone = ?")
+    findNumber = try connection.statement("SELECT number FROM holdfast_moves WHERE zone = ?")
+    writeLeft = try connection.statement("UPDATE holdfast_zones SET left_for = ? WHERE zone = ?")
+    writeNumber = try connection.statement(
+      "INSERT OR REPLACE INTO holdfast_moves (zone, number) VALUES (?, ?)")
     findRecords = try schema.tables.filter { $0.zone != .explicit }.map {
       try connection.statement("SELECT 1 FROM \"\($0.name)\" WHERE zone = ? LIMIT 1")
     }
@@ -60,7 +67,8 @@ final class SQLiteZones: ZoneTable {
     guard try find.step() else { return nil }
     return LockedZone(
       seq: find.integer(0), isPublic: find.integer(1) == 1,
-      counts: ZoneCounts(records: find.integer(2), bytes: find.integer(3)))
+      counts: ZoneCounts(records: find.integer(2), bytes: find.integer(3)),
+      leftFor: find.columnValue(4).text)
   }
 
   func add(_ name: String) throws {
@@ -79,6 +87,20 @@ final class SQLiteZones: ZoneTable {
     try writeErased.bind(seq, at: 1)
     try writeErased.bind(name, at: 2)
     try writeErased.run()
+  }
+
+  func moveNumber(of name: String) throws -> Int64 {
+    try findNumber.bind(name, at: 1)
+    return try findNumber.onlyInteger() ?? 0
+  }
+
+  func setMoved(_ name: String, to database: String?, number: Int64) throws {
+    if let database { try writeLeft.bind(database, at: 1) } else { try writeLeft.bindNull(at: 1) }
+    try writeLeft.bind(name, at: 2)
+    try writeLeft.run()
+    try writeNumber.bind(name, at: 1)
+    try writeNumber.bind(number, at: 2)
+    try writeNumber.run()
   }
 
   func move(_ zone: MovedZone, clock: Stamp) throws {

@@ -47,7 +47,9 @@ public final class Administration {
 
   /// Lists all zones, with the number of their members and records.
   public func zones() throws -> Listing {
-    Listing(columns: ["zone", "public", "seq", "purged", "members", "records"], rows: try operators.zones())
+    Listing(
+      columns: ["zone", "public", "seq", "purged", "members", "records", "moved to"],
+      rows: try operators.zones())
   }
 
   /// Lists all accounts.

@@ -4,7 +4,7 @@ import HoldfastService
 
 /// An operator's view of a directory of databases, and operations on it: docs/DIRECTORY.md, section 6.
 public final class DirectoryAdministration {
-  private let connection: PostgresConnection
+  let connection: PostgresConnection
 
   /// Connects to the PostgreSQL database of a directory.
   ///
@@ -54,7 +54,7 @@ public final class DirectoryAdministration {
     ServerError(.notFound, "There is no database \(name). `holdfast directory list` lists them.")
   }
 
-  private func requireTables() throws {
+  func requireTables() throws {
     let rows = try connection.query("SELECT to_regclass('holdfast_directory.ends') IS NOT NULL")
     if !rows.bool(0, 0) {
       throw ServerError(

@@ -42,10 +42,8 @@ struct SnapshotRoutes {
         let (key, store) = try api.sender(of: request, reader)
         try ZoneRoutes(api: api).requireAllTables(key)
         // PostgreSQL rejects U+0000 in a text.
-        guard zone.utf8.count <= 64, !zone.utf8.contains(0),
-          let state = try store.zone(zone, for: key.user), !state.role.isEmpty
-        else { throw Problem(.notFound) }
-        return state
+        if zone.utf8.count > 64 || zone.utf8.contains(0) { throw Problem(.notFound) }
+        return try store.readable(zone, by: key.user)
       }
     }
   }

@@ -62,9 +62,7 @@ struct ZoneRoutes {
         let parameters = try QueryParameters(request)
         try parameters.requireOnly("since", "limit")
         let limit = try Self.count(parameters)
-        guard let known = try store.zone(name, for: key.user), !known.role.isEmpty else {
-          throw Problem(.notFound)
-        }
+        let known = try store.readable(name, by: key.user)
         var zone = known.acked(try Self.since(parameters))
         if zone.hasChanges, let refreshed = try store.refreshed([zone]).first {
           zone = refreshed

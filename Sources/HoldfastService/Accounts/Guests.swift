@@ -1,4 +1,4 @@
-import HoldfastCore
+package import HoldfastCore
 
 /// Begins a session of a guest, who has shown a pass.
 package struct GuestSignIn: Sendable {
@@ -84,7 +84,7 @@ package struct Guests {
   }
 
   /// Makes the accounts of users with whom somebody shares. A name that cannot be had here is left out: nobody has it then.
-  func add(_ guests: [NewGuest], at now: Stamp) throws {
+  package func add(_ guests: [NewGuest], at now: Stamp) throws {
     for guest in guests {
       do { try add(guest, at: now) } catch let problem as Problem where problem.code == .nameTaken {}
     }

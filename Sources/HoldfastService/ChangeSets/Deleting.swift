@@ -18,7 +18,8 @@ struct Deleting: ChangeSetPart {
   }
 
   /// A delete of a record that does not exist, or is not visible to the author. It succeeds, unless a restore may have lost the record and
-  /// the author's device is ahead of the restored server. A later recovery of the record would then undo the deletion.
+  /// the author's device is ahead of the restored server, or has a zone that has moved: a later recovery of the record would then undo the
+  /// deletion, or the record be in the other database.
   func deleteNothing(_ operation: RecordOperation) throws {
     if operation.rev > 0, let history = stores.history, history.previous != nil,
       try stores.tombstones.deletion(operation.id, of: schema.tables[operation.table].name) == nil,
@@ -26,6 +27,10 @@ struct Deleting: ChangeSetPart {
     {
       Trace.took(.deletedUnknown)
       throw Problem(.recordUnknown)
+    }
+    // The record may be in a zone that has moved, and what was left of it here was dropped.
+    if try stores.devices.hasLeftZones(author.device) {
+      throw Problem(.zoneMoved, "The record may be in a zone that has moved to another database.")
     }
     Trace.took(.deletedNothing)
   }

@@ -96,7 +96,7 @@ extension RecordStores {
   package func settleAccess(of user: String, to zone: String) throws -> Bool {
     work.addAccess()
     // The zone's lock excludes other changes of its members from here on.
-    guard try ledger.exists(zone) else { return false }
+    guard try ledger.exists(zone), try ledger.leftFor(zone) == nil else { return false }
     var roles = try [memberList.ownRole(of: user, in: zone)].compactMap { $0 }
     let groups = try memberList.groups(of: zone)
     for member in try groups.isEmpty || consents.hasLeft(user, zone) ? [] : groups {
@@ -113,7 +113,8 @@ extension RecordStores {
   package func settleAccess(to zone: String) throws {
     var roles: TextMap<Role> = [:]
     let leavers = try consents.leavers(of: zone)
-    for member in try ledger.exists(zone) ? memberList.members(of: zone) : [] {
+    let isHere = try ledger.exists(zone) && ledger.leftFor(zone) == nil
+    for member in try isHere ? memberList.members(of: zone) : [] {
       var users = [member.user].compactMap { $0 }
       // The group's lock excludes concurrent changes of its members.
       if let group = member.group, try ledger.exists(group), try isLive(group) {

@@ -77,8 +77,8 @@ struct Recovering: ChangeSetPart {
     let home =
       try stores.tables[item.table].record(item.id)?.zone
       ?? stores.tombstones.deletion(item.id, of: name)?.zone
-    guard let home, home != item.zone, let role = try ledger.role(of: author.user, in: item.zone),
-      role >= .editor, try ledger.role(of: author.user, in: home) != nil
+    guard let home, home != item.zone, let role = try ledger.roleHere(of: author.user, in: item.zone),
+      role >= .editor, try ledger.roleHere(of: author.user, in: home) != nil
     else { return }
     let departure = Tombstone(zone: item.zone, rev: item.rev, stamp: author.clock, device: author.device)
     try stores.insert(
@@ -91,7 +91,7 @@ struct Recovering: ChangeSetPart {
     let name = schema.tables[item.table].name
     guard !item.isDeletion, try stores.tables[item.table].record(item.id) == nil,
       try stores.tombstones.deletion(item.id, of: name) == nil,
-      let role = try ledger.role(of: author.user, in: item.zone), role >= .editor
+      let role = try ledger.roleHere(of: author.user, in: item.zone), role >= .editor
     else { return }
     _ = try put(
       Tombstone(zone: item.zone, rev: rev, stamp: author.clock, device: author.device), of: item)

@@ -68,7 +68,13 @@ package struct Erasing {
   private func author(_ user: String, at now: Stamp) -> Author { Author(device: 0, user: user, clock: now) }
 
   private func isShared(_ zone: String, besides user: String) throws -> Bool {
-    try work.stores.ledger.isPublic(zone) || work.stores.ledger.roles(in: zone).keys.contains { $0 != user }
+    if try work.stores.ledger.isPublic(zone) { return true }
+    // Nobody has access to a zone that has moved.
+    let users =
+      try work.stores.ledger.leftFor(zone) == nil
+      ? Array(work.stores.ledger.roles(in: zone).keys)
+      : work.stores.memberList.members(of: zone).compactMap(\.user)
+    return users.contains { $0 != user }
   }
 
   /// Deletes a record without logging its values, or those of records that cascade inside the zone.

@@ -32,11 +32,16 @@ struct ErasureSearch {
     tables = schema.parentsFirst.reversed()
   }
 
+  /// The zones of a user, with those that have moved to another database: their records are here until they are dropped.
+  private func zones(of user: String) throws -> [String] {
+    let zones = try store.visibleZones(of: user, publicZones: []).zones.map(\.zone)
+    return try (zones + store.leftZones(of: user)).sorted()
+  }
+
   /// The zones of the next user whose id is greater than `id`.
   func departures(after id: String) throws -> FoundPurgeable {
     guard let user = try store.erasedUser(after: id) else { return FoundPurgeable() }
-    let zones =
-      try store.visibleZones(of: user, publicZones: []).zones.map(\.zone) + store.pendingZones(of: user)
+    let zones = try zones(of: user) + store.pendingZones(of: user)
     return FoundPurgeable(
       items: Purgeable.grouped(zones.map { .departure(user: user, zone: $0) }), next: user)
   }
@@ -56,7 +61,7 @@ struct ErasureSearch {
     func found(next: String?) -> FoundPurgeable {
       FoundPurgeable(items: Purgeable.grouped(records) + Purgeable.grouped(departures), next: next)
     }
-    for zone in try store.visibleZones(of: place.user, publicZones: []).zones.map(\.zone) {
+    for zone in try zones(of: place.user) {
       if zone.utf8.lexicographicallyPrecedes(place.zone.utf8) { continue }
       if !zone.utf8.elementsEqual(place.zone.utf8) { (table, seq) = (0, 0) }
       while table < tables.count {

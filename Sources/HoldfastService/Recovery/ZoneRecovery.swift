@@ -32,7 +32,7 @@ package struct ZoneRecovery {
     let now = work.environment.now()
     guard work.history.isRecovering(at: work.clock.trusted.now()), !claims.isEmpty else { return }
     var unproven = try work.store.recovery.unprovenClaims(of: author.user)
-    for claim in claims where mayBeClaimed(claim.zone) {
+    for claim in claims where try mayBeClaimed(claim.zone) {
       let restored = try work.store.recovery.restored(claim.zone)
       let zoneClaims = try work.store.recovery.zoneClaims(of: claim.zone)
       let known = zoneClaims.first { $0.user == author.user }
@@ -70,9 +70,11 @@ package struct ZoneRecovery {
     }
   }
 
-  /// Whether a zone can be claimed: only zones of records and users, whose names cannot be guessed. Public zones cannot.
-  private func mayBeClaimed(_ zone: String) -> Bool {
-    Identifier.isUUID(zone) && !work.stores.schema.publicZones.contains(zone)
+  /// Whether a zone can be claimed: only zones of records and users, whose names cannot be guessed. Public zones cannot, nor those that have
+  /// moved to another database.
+  private func mayBeClaimed(_ zone: String) throws -> Bool {
+    try Identifier.isUUID(zone) && !work.stores.schema.publicZones.contains(zone)
+      && work.stores.ledger.leftFor(zone) == nil
   }
 
   /// The role and moment that a claim proves; nil without a valid proof of a moment that the database lacks.

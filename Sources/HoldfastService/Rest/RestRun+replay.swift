@@ -72,13 +72,15 @@ extension RestRun {
       let id = problem["record"]?.stringValue
     else { return false }
     for table in stores.tables {
-      if let zone = try table.zone(of: id) { return try stores.ledger.role(of: author.user, in: zone) == nil }
+      if let zone = try table.zone(of: id) {
+        return try stores.ledger.roleHere(of: author.user, in: zone) == nil
+      }
     }
     return false
   }
 
   private func isVisible(_ record: AnsweredRecord) throws -> Bool {
-    try stores.ledger.role(of: author.user, in: record.zone) != nil
+    try stores.ledger.roleHere(of: author.user, in: record.zone) != nil
   }
 
   /// What stands for a record that the client may not see any more.

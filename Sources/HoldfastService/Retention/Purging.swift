@@ -8,6 +8,7 @@ package struct Purging {
 
   /// Purges an item, if it still qualifies.
   package func purge(_ item: Purgeable, _ terms: RetentionTerms, at now: Stamp) throws -> Purged {
+    work.stores.ledger.changesLeftZones = true
     switch item {
     case .conflicts(let conflicts): return try purge(conflicts, at: now)
     case .departure(let user, let zone): return try Erasing(work).depart(user, from: zone, at: now)

@@ -11,9 +11,7 @@ package struct SharingAnswers {
   ///
   /// - Throws: `Problem`: `notFound` or `roleInsufficient`.
   package func invitations(to zone: String, for user: String, at now: Int64) throws -> JSONValue {
-    guard let state = try store.zone(zone, for: user), let role = Role(rawValue: state.role) else {
-      throw Problem(.notFound)
-    }
+    guard let role = Role(rawValue: try store.readable(zone, by: user).role) else { throw Problem(.notFound) }
     if role < .owner { throw Problem(.roleInsufficient, "Invitations take the role owner.") }
     let known = try store.invitations(to: zone).filter { $0.isGood(at: now) }
     return Self.list("invitations", known.map { $0.json(token: nil) })

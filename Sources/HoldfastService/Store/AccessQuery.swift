@@ -33,9 +33,9 @@ package struct AccessQuery {
   /// Selects the differences between `access` and the computed roles: zone, account, stored level and computed level, as texts. 0 means no
   /// role.
   ///
-  /// - Parameter zones: the table of existing zones. Other zones grant nothing.
+  /// - Parameter zones: the table of existing zones. Other zones, and those that have moved to another database, grant nothing.
   package func differences(from access: String, zones: String) -> String {
-    let isThere = "EXISTS (SELECT 1 FROM \(zones) z WHERE z.zone = m.zone)"
+    let isThere = "EXISTS (SELECT 1 FROM \(zones) z WHERE z.zone = m.zone AND z.left_for IS NULL)"
     return """
       SELECT s.zone, s.account, CAST(max(s.found) AS text), CAST(max(s.due) AS text) FROM (
         SELECT a.zone, a."user" AS account, \(Self.level(of: "a.role")) AS found, 0 AS due FROM \(access) a

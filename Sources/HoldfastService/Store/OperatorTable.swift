@@ -49,7 +49,8 @@ package struct AuditEntry: Sendable, Equatable {
 
 /// What an operator did.
 package enum AuditedAction: String, Sendable, CaseIterable {
-  case revoke, reset, grant, refuse, password, token, member, join, rename, erase, restore, epoch, backup
+  case revoke, reset, grant, refuse, password, token, member, join, rename, move, drop, erase, restore, epoch,
+    backup
   case backupFailed = "backup failed"
 }
 

@@ -63,17 +63,26 @@ package protocol StoreReader: CollectionReader, GuestReader {
   /// - Parameter user: the reader; nil for the server itself, which may read all.
   func zone(_ zone: String, for user: String?) throws -> ZoneProgress?
 
+  /// Where some zones are. Unknown zones are omitted.
+  func places(of zones: [String]) throws -> TextMap<ZonePlace>
+
   /// The zones that a user is a member of, in order.
   func memberships(of user: String) throws -> [String]
 
   /// The invitations to a zone, the latest first.
   func invitations(to zone: String) throws -> [Invitation]
 
+  /// The same with the hashes of their tokens, for a zone that moves to another database.
+  func invitationTokens(to zone: String) throws -> [(Invitation, TokenHash)]
+
   /// The invitation of a token, or nil.
   func invitation(_ token: TokenHash) throws -> Invitation?
 
   /// The pending memberships of a user, the latest first. Inviters whom the user has blocked are omitted.
   func pendingMemberships(of user: String) throws -> [PendingMembership]
+
+  /// The zones that a user was a member of when they moved to another database, in order.
+  func leftZones(of user: String) throws -> [String]
 
   /// The zones of all pending memberships, in order.
   func pendingZones(of user: String) throws -> [String]
@@ -163,12 +172,33 @@ extension StoreReader {
   package func answer(to request: QuietRequest, of device: DeviceKey) -> [UInt8]? { nil }
 }
 
+extension StoreReader {
+  /// A zone that a user may read.
+  ///
+  /// - Throws: `Problem`: `notFound`; `zoneMoved` for a member of a zone that has moved to another database.
+  package func readable(_ zone: String, by user: String) throws -> ZoneProgress {
+    if let known = try self.zone(zone, for: user), !known.role.isEmpty { return known }
+    if let database = try places(of: [zone])[zone]?.leftFor, try ownRole(of: user, in: zone) != nil {
+      throw Problem(movedTo: database)
+    }
+    throw Problem(.notFound)
+  }
+}
+
 /// A record that a reader requested by id and may read.
 package enum SeenRecord {
   /// A live record, with the id of the request by which the reader created it, if any.
   case live(StoredRecord, creator: String?)
   /// A deleted record.
   case deleted(Tombstone)
+
+  /// The zone that has, or had, the record.
+  var zone: String {
+    switch self {
+    case .live(let record, _): record.zone
+    case .deleted(let tombstone): tombstone.zone
+    }
+  }
 }
 
 /// The range of written changes.

@@ -156,6 +156,16 @@ package protocol ZoneTable: AnyObject {
   /// Stores that a user was erased from a zone, with the zone's current seq. Older snapshots still contain the user's name.
   func setErased(_ seq: Int64, of name: String) throws
 
+  /// The number of a zone's last move to another database; 0 for a zone that never moved.
+  func moveNumber(of name: String) throws -> Int64
+
+  /// Stores at once that a zone has moved, or has arrived here.
+  ///
+  /// - Parameters:
+  ///   - database: where the zone is now; nil for here.
+  ///   - number: that of the move.
+  func setMoved(_ name: String, to database: String?, number: Int64) throws
+
   /// Stores up to which seq the webhook was notified of each zone. Never moves back.
   func setNotified(_ zones: [NotifiedZone]) throws
 

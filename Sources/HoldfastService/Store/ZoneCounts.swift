@@ -39,9 +39,11 @@ package struct LockedZone {
   package let seq: Int64
   package let isPublic: Bool
   package let counts: ZoneCounts
+  /// The database to which the zone has moved; nil while it is here.
+  package let leftFor: String?
 
-  package init(seq: Int64, isPublic: Bool, counts: ZoneCounts) {
-    (self.seq, self.isPublic, self.counts) = (seq, isPublic, counts)
+  package init(seq: Int64, isPublic: Bool, counts: ZoneCounts, leftFor: String?) {
+    (self.seq, self.isPublic, self.counts, self.leftFor) = (seq, isPublic, counts, leftFor)
   }
 }
 

@@ -49,7 +49,9 @@ package final class ScopedReader: StoreReader {
   }
 
   package func zone(_ zone: String, for user: String?) throws -> ZoneProgress? {
-    scope.has(zone: zone) ? try store.zone(zone, for: nil).map(seen) : nil
+    if !scope.has(zone: zone) { return nil }
+    if let database = try store.places(of: [zone])[zone]?.leftFor { throw Problem(movedTo: database) }
+    return try store.zone(zone, for: nil).map(seen)
   }
 
   package func refreshed(_ zones: [ZoneProgress]) throws -> [ZoneProgress] {
@@ -68,12 +70,9 @@ package final class ScopedReader: StoreReader {
 
   package func records(_ ids: [String], of table: Int, for user: String?) throws -> TextMap<SeenRecord> {
     try require(table: table)
-    return try store.records(ids, of: table, for: nil).filter { _, record in
-      switch record {
-      case .live(let record, _): scope.has(zone: record.zone)
-      case .deleted(let tombstone): scope.has(zone: tombstone.zone)
-      }
-    }
+    let found = try store.records(ids, of: table, for: nil).filter { scope.has(zone: $0.value.zone) }
+    let places = try found.isEmpty ? [:] : store.places(of: TextSet(found.values.map(\.zone)).sorted())
+    return found.filter { places[$0.value.zone]?.leftFor == nil }
   }
 
   package func ids(_ query: RecordQuery, in zones: [String], limit: Int) throws -> [String] {
@@ -138,15 +137,21 @@ package final class ScopedReader: StoreReader {
 
   package func refusals(of device: Int64) throws -> [StoredRefusal] { [] }
 
+  package func places(of zones: [String]) throws -> TextMap<ZonePlace> { [:] }
+
   package func memberships(of user: String) throws -> [String] { [] }
 
   package func invitations(to zone: String) throws -> [Invitation] { [] }
+
+  package func invitationTokens(to zone: String) throws -> [(Invitation, TokenHash)] { [] }
 
   package func invitation(_ token: TokenHash) throws -> Invitation? { nil }
 
   package func user(named name: String) throws -> FoundUser? { nil }
 
   package func pendingMemberships(of user: String) throws -> [PendingMembership] { [] }
+
+  package func leftZones(of user: String) throws -> [String] { [] }
 
   package func pendingZones(of user: String) throws -> [String] { [] }
 

@@ -17,6 +17,34 @@ extension SyncAnswers {
     return (verified, TextSet(foreign).subtracting(restored.keys))
   }
 
+  /// Finds out which zones have moved to another database: nobody recovers them here. Returns the names of the databases, too.
+  func placed(_ zones: [ZoneProgress]) throws -> ([ZoneProgress], moved: TextMap<String>) {
+    let hidden = zones.filter(\.role.isEmpty).map(\.zone)
+    if hidden.isEmpty { return (zones, [:]) }
+    let moved = try store.places(of: hidden).compactMapValues(\.leftFor)
+    let placed = zones.map { zone in
+      var zone = zone
+      if moved[zone.zone] != nil { zone.isForeign = false }
+      return zone
+    }
+    return (placed, moved)
+  }
+
+  func write(_ moved: TextMap<String>, to writer: inout JSONWriter) {
+    if moved.isEmpty { return }
+    writer.key("moved")
+    writer.beginArray()
+    for (zone, database) in moved.sorted(by: { $0.key < $1.key }) {
+      writer.beginObject()
+      writer.key("zone")
+      writer.string(zone)
+      writer.key("database")
+      writer.string(database)
+      writer.endObject()
+    }
+    writer.endArray()
+  }
+
   /// Whether the zone awaits recovery: the device is ahead, and keeps its copy.
   func isAwaitingRecovery(_ zone: ZoneProgress) -> Bool {
     zone.isForeign && !zone.isOfBothHistories && !zone.wasLost

@@ -97,7 +97,8 @@ package struct SyncAnswers {
     _ request: SyncRequest, of device: KnownDevice, zones found: [ZoneProgress], clock: Stamp, now: Int64,
     outcome: SyncOutcome = SyncOutcome()
   ) throws -> [UInt8] {
-    let (zones, unknown) = try verified(found)
+    let (verified, unknown) = try verified(found)
+    let (zones, moved) = try placed(verified)
     let questions = try questions(zones, request, of: device.key, at: now)
     var digest = AckDigest()
     for zone in zones { digest.add(zone: zone.zone, token: zone.token) }
@@ -134,6 +135,7 @@ package struct SyncAnswers {
         writer.string(zone.zone)
       }
       writer.endArray()
+      write(moved, to: &writer)
       writeAwaitingRecovery(
         zones.filter { $0.role.isEmpty && isAwaitingRecovery($0) }, unknown, questions, to: &writer)
       write(proofs, zones, request, of: device, to: &writer)

@@ -16,6 +16,7 @@ package final class DeviceLedger {
   private var acks: [AckKey: ZoneAck?] = [:]
   /// Which devices have acks from other epochs, as long as their acks do not change.
   private var foreign: [Int64: Bool] = [:]
+  private var hasLeft: [Int64: Bool] = [:]
   /// Acks that are stored as those of a lost zone if they have no stored predecessor.
   private var doubted: Set<AckKey> = []
   private var refusals: [NewRefusal] = []
@@ -30,6 +31,7 @@ package final class DeviceLedger {
     devices = fetched.devices.mapValues { $0.map { Device(row: $0) } }
     acks.removeAll(keepingCapacity: true)
     foreign.removeAll(keepingCapacity: true)
+    hasLeft.removeAll(keepingCapacity: true)
     doubted.removeAll(keepingCapacity: true)
     refusals.removeAll(keepingCapacity: true)
     losses.removeAll(keepingCapacity: true)
@@ -135,6 +137,14 @@ package final class DeviceLedger {
     if let known = foreign[number] { return known }
     let found = try findAcks(number, notOf: epoch)
     foreign[number] = found
+    return found
+  }
+
+  /// Whether a device may have a zone that has moved to another database.
+  func hasLeftZones(_ number: Int64) throws -> Bool {
+    if let known = hasLeft[number] { return known }
+    let found = try table.hasLeftZones(number)
+    hasLeft[number] = found
     return found
   }
 

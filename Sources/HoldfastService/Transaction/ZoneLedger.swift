@@ -6,6 +6,8 @@ package final class ZoneLedger {
     var seq: Int64
     let isPublic: Bool
     var counts: ZoneCounts
+    /// The database to which the zone has moved; nil while it is here.
+    var leftFor: String?
     /// The zone's seq in the database; nil for a zone that the transaction creates.
     let stored: Int64?
     var isDirty = false
@@ -56,6 +58,8 @@ package final class ZoneLedger {
   var author: Int64 = 0
   /// The scope of the author's service token, if the author uses one.
   var scope: TokenScope?
+  /// Whether zones that have moved to another database may change: what is left of them here is purged and erased.
+  package var changesLeftZones = false
 
   init(_ table: any ZoneTable) { self.table = table }
 
@@ -69,11 +73,14 @@ package final class ZoneLedger {
     made.removeAll(keepingCapacity: true)
     written = 0
     changedUsers.removeAll(keepingCapacity: true)
+    changesLeftZones = false
     beginPart()
   }
 
   private static func zone(_ locked: LockedZone) -> Zone {
-    Zone(seq: locked.seq, isPublic: locked.isPublic, counts: locked.counts, stored: locked.seq)
+    Zone(
+      seq: locked.seq, isPublic: locked.isPublic, counts: locked.counts, leftFor: locked.leftFor,
+      stored: locked.seq)
   }
 
   // MARK: Parts
@@ -136,6 +143,9 @@ package final class ZoneLedger {
     }
   }
 
+  /// Sets the seq of a zone that arrives from another database.
+  package func setSeq(_ seq: Int64, of name: String) throws { try change(name) { $0.seq = seq } }
+
   /// Adds to the counts of a zone.
   ///
   /// - Parameter isLog: whether the growth is in the conflict log.
@@ -149,6 +159,7 @@ package final class ZoneLedger {
     guard var zone = slot.zone else {
       throw ServerError(.damaged, "A record is in a zone that is not there.")
     }
+    if let database = zone.leftFor, !changesLeftZones { throw Problem(movedTo: database) }
     note(slot)
     let result = body(&zone)
     zone.author = zone.isDirty && zone.author != author ? nil : author
@@ -209,6 +220,19 @@ package final class ZoneLedger {
   /// Whether the zone is visible to every user.
   func isPublic(_ name: String) throws -> Bool { try zone(name)?.isPublic ?? false }
 
+  /// The database to which a zone has moved; nil for others: docs/MOVING.md.
+  package func leftFor(_ name: String) throws -> String? { try zone(name)?.leftFor }
+
+  /// Stores that a zone has moved to another database, or is here.
+  ///
+  /// - Parameter number: that of the move.
+  package func setMoved(_ name: String, to database: String?, number: Int64) throws {
+    try table.setMoved(name, to: database, number: number)
+    let slot = try knownSlot(of: name)
+    note(slot)
+    slot.zone?.leftFor = database
+  }
+
   /// Whether the transaction creates the zone.
   func isMade(_ name: String) -> Bool { known(name).map { $0.stored == nil } ?? false }
 
@@ -222,7 +246,7 @@ package final class ZoneLedger {
     let slot = slot(of: name)
     note(slot)
     made.append(name)
-    slot.zone = Zone(seq: 0, isPublic: false, counts: ZoneCounts(), stored: nil)
+    slot.zone = Zone(seq: 0, isPublic: false, counts: ZoneCounts(), leftFor: nil, stored: nil)
   }
 
   /// Whether the transaction holds the zone's lock.
@@ -265,9 +289,22 @@ package final class ZoneLedger {
   // MARK: Roles
 
   /// A user's role in a zone; nil without access, and for an unknown zone.
+  ///
+  /// - Throws: `Problem.zoneMoved` for a member of a zone that has moved to another database.
   func role(of user: String, in zone: String) throws -> Role? {
+    if let role = try roleHere(of: user, in: zone) { return role }
+    guard let database = try leftFor(zone) else { return nil }
+    let wasMember = try scope.map { $0.has(zone: zone) } ?? (table.ownMember(user, of: zone) != nil)
+    if wasMember { throw Problem(movedTo: database) }
+    return nil
+  }
+
+  /// The same, with nil for the members of a zone that has moved.
+  func roleHere(of user: String, in zone: String) throws -> Role? {
     // For a service token, the scope decides instead of memberships.
-    if let scope { return try scope.has(zone: zone) && exists(zone) ? scope.role : nil }
+    if let scope {
+      return try scope.has(zone: zone) && exists(zone) && leftFor(zone) == nil ? scope.role : nil
+    }
     return try memberRole(of: user, in: zone) ?? (isPublic(zone) ? .viewer : nil)
   }
 
@@ -305,4 +342,12 @@ package final class ZoneLedger {
 
   /// Records that a membership of a user was written.
   func changedMember(_ user: String?) { if let user { changedUsers.insert(user) } }
+}
+
+extension Problem {
+  /// A zone is in another database.
+  package init(movedTo database: String) {
+    self.init(.zoneMoved, "It is in the database \(database).")
+    self.database = database
+  }
 }

@@ -1,0 +1,261 @@
+import HoldfastCore
+import HoldfastPostgres
+import HoldfastService
+
+/// Moves zones between two databases of a directory, while their servers run: docs/MOVING.md.
+///
+/// A move that was interrupted goes on when it is asked for again.
+public final class ZoneMoving {
+  /// How many changes of a zone are in memory at a time.
+  private static let portion = 1000
+
+  private let (source, target): (Administration, Administration)
+  private let (sourceName, targetName): (String, String)
+  private let directory: DirectoryAdministration
+
+  /// - Throws: `ServerError.refused` if they are not two databases of the directory with equal schemas.
+  public init(
+    from source: Administration, to target: Administration, in directory: DirectoryAdministration
+  ) throws {
+    (self.source, self.target, self.directory) = (source, target, directory)
+    (sourceName, targetName) = (try directory.name(of: source), try directory.name(of: target))
+    if sourceName == targetName {
+      throw ServerError(.refused, "--from and --to are one database: \(sourceName).")
+    }
+    if source.schema != target.schema {
+      throw ServerError(
+        .refused, "The schemas differ. Start the servers of both databases with one schema, and move then.")
+    }
+  }
+
+  /// What has moved.
+  public struct Moved: Sendable, Equatable {
+    /// The name of the database in which the zone is now.
+    public let database: String
+    /// Its live records, members among them.
+    public let records: Int
+    /// Its deletions that were not purged.
+    public let deletions: Int
+    /// Its members, those that have not accepted among them.
+    public let members: Int
+  }
+
+  /// Moves a zone.
+  ///
+  /// - Parameter discards: whether a copy is given up that a restore has brought back, although it was written to since.
+  /// - Returns: what has moved; nil if the zone had arrived before.
+  /// - Throws: `ServerError`: `notFound`, `refused`. The zone stays where it is, or the same call goes on.
+  public func move(_ zone: String, discards: Bool = false) throws -> Moved? {
+    let (place, there) = try (source.place(of: zone), target.place(of: zone))
+    guard let place else {
+      throw ServerError(.notFound, "There is no zone \(zone) in \(sourceName). `holdfast zones` lists them.")
+    }
+    if let database = place.leftFor, database != targetName {
+      throw ServerError(.refused, "The zone \(zone) has moved to the database \(database).")
+    }
+    if let there, there.leftFor == nil {
+      if there.number > place.number { try giveUp(zone, there.number, discards: discards) }
+      guard there.number >= place.number, there.number > 0 else {
+        throw ServerError(.refused, "The zone \(zone) is in \(targetName), too.")
+      }
+      return nil
+    }
+    var number = place.number
+    if place.leftFor == nil {
+      number = max(place.number, there?.number ?? 0) + 1
+      _ = try invite(zone)
+      try letGo(zone, number)
+    } else if let there, there.number >= number {
+      throw ServerError(.refused, "The move of the zone \(zone) was cancelled. Repeat it with --cancel.")
+    }
+    return try arrive(zone, number, members: invite(zone))
+  }
+
+  /// Takes a zone back that has not arrived.
+  ///
+  /// - Throws: `ServerError.refused` if it has arrived, or was not on its way.
+  public func cancel(_ zone: String) throws {
+    guard let place = try source.place(of: zone), place.leftFor == targetName else {
+      throw ServerError(.refused, "The zone \(zone) is not on its way from \(sourceName) to \(targetName).")
+    }
+    let there = try target.place(of: zone)
+    if there?.leftFor == nil || there.map({ $0.number < place.number }) == true {
+      try target.change(.move) { [sourceName] work, _, audited in
+        audited = .init(target: zone, detail: "cancelled: stays in \(sourceName)")
+        try ZoneMoves(work).refuse(zone, stayingIn: sourceName, number: place.number)
+      }
+    }
+    try source.change(.move, Footprint(zones: [zone])) { [targetName] work, now, audited in
+      audited = .init(target: zone, detail: "cancelled: not to \(targetName)")
+      try ZoneMoves(work).takeBack(zone, number: place.number, at: now)
+    }
+  }
+
+  // MARK: Steps
+
+  /// Makes the members of the zone guests of the target.
+  ///
+  /// - Returns: how many members the zone has.
+  private func invite(_ zone: String) throws -> Int {
+    let column = MemberColumns(source.schema).user
+    var users: TextSet = []
+    try source.forEachPage(of: MemberColumns(source.schema).table, in: zone, Self.portion) { changes in
+      for change in changes {
+        if case .live(let record) = change.content, let user = record.values[column].text {
+          users.insert(user)
+        }
+      }
+    }
+    let guests = try directory.invite(users.sorted(), to: targetName)
+    if guests.count < users.count {
+      throw ServerError(
+        .refused,
+        "The directory does not know \(users.count - guests.count) members of the zone \(zone): they are being erased, or `holdfast directory check --repair` claims their names. Then run the command again."
+      )
+    }
+    let strangers = guests.filter { $0.home != targetName }
+    if !strangers.isEmpty {
+      try target.change(.move) { work, now, audited in
+        audited = .init(target: zone, detail: "\(strangers.count) members become guests")
+        try Guests(work).add(strangers, at: now)
+      }
+    }
+    return users.count
+  }
+
+  private func letGo(_ zone: String, _ number: Int64) throws {
+    try source.change(.move, Footprint(zones: [zone])) { [source, targetName] work, _, audited in
+      audited = .init(target: zone, detail: "to \(targetName)")
+      let moves = ZoneMoves(work)
+      try moves.letGo(zone, to: targetName, number: number)
+      // The zone is locked: what another connection reads now stays so.
+      for table in source.schema.tables.indices where source.schema.mayCrossZones(table) {
+        try source.forEachPage(of: table, in: zone, Self.portion) { changes in
+          let records = changes.compactMap { change in
+            if case .live(let record) = change.content { record } else { nil }
+          }
+          try moves.requireNoReferences(records, of: table, in: zone)
+        }
+      }
+    }
+  }
+
+  private func arrive(_ zone: String, _ number: Int64, members: Int) throws -> Moved {
+    let invitations = try source.database.read { try $0.invitationTokens(to: zone) }
+    let (records, deletions) = try target.change(.move) { [source, target, sourceName] work, now, audited in
+      audited = .init(target: zone, detail: "from \(sourceName)")
+      let moves = ZoneMoves(work)
+      if try target.place(of: zone) != nil { try target.dropAll(zone, moves) }
+      let arrived = try moves.arrive(zone, from: sourceName, number: number, at: now) { take in
+        for table in source.schema.tables.indices {
+          try source.forEachPage(of: table, in: zone, Self.portion) { try take(table, $0) }
+        }
+      }
+      for (invitation, token) in invitations { try work.store.invitations.add(invitation, token) }
+      return arrived
+    }
+    return Moved(database: targetName, records: records, deletions: deletions, members: members)
+  }
+
+  /// Lets a copy of a zone go that a restore has brought back.
+  private func giveUp(_ zone: String, _ number: Int64, discards: Bool) throws {
+    try source.change(.move, Footprint(zones: [zone])) { [source, targetName] work, _, audited in
+      audited = .init(target: zone, detail: "a restored copy is given up, the zone is in \(targetName)")
+      if try !discards && work.stores.ledger.seq(of: zone) > source.restoredSeq(of: zone) {
+        throw ServerError(
+          .refused,
+          "The zone \(zone) has moved to \(targetName), was restored here, and was written to since. `holdfast export` shows both. --discard gives up what was written here."
+        )
+      }
+      try ZoneMoves(work).letGo(zone, to: targetName, number: number)
+    }
+  }
+}
+
+extension Administration {
+  func place(of zone: String) throws -> ZonePlace? {
+    try database.read { reader in try reader.moment { try reader.places(of: [zone])[zone] } }
+  }
+
+  fileprivate func restoredSeq(of zone: String) throws -> Int64 {
+    try database.read { reader in try reader.moment { try reader.restored([zone])[zone]?.seq ?? 0 } }
+  }
+
+  /// Calls `body` with all changes of a table in a zone, in the order of their seqs.
+  fileprivate func forEachPage(
+    of table: Int, in zone: String, _ size: Int, _ body: ([RecordChange]) throws -> Void
+  ) throws {
+    var last: Int64 = 0
+    while true {
+      let page = try database.read { reader in
+        try reader.moment { try reader.changes(of: table, in: zone, after: last, limit: size) }
+      }
+      guard let end = page.last else { return }
+      last = end.seq
+      try body(page)
+    }
+  }
+
+  /// Drops the records that are left of a zone that has moved to another database.
+  ///
+  /// - Throws: `ServerError`: `notFound`; `refused` while the zone is here.
+  public func drop(_ zone: String) throws {
+    try change(.drop, Footprint(zones: [zone])) { work, _, audited in
+      audited.target = zone
+      guard try work.stores.ledger.exists(zone) else {
+        throw ServerError(.notFound, "There is no zone \(zone). `holdfast zones` lists them.")
+      }
+      try dropAll(zone, ZoneMoves(work))
+    }
+  }
+
+  fileprivate func dropAll(_ zone: String, _ moves: ZoneMoves) throws {
+    // Children first: a foreign key of PostgreSQL would take them along.
+    for table in schema.parentsFirst.reversed() {
+      try forEachPage(of: table, in: zone, 1000) { try moves.drop($0, of: table, in: zone) }
+    }
+    try moves.dropInvitations(to: zone)
+  }
+}
+
+extension SyncSchema {
+  /// Whether records of a table may refer to records of other zones, or these to them.
+  fileprivate func mayCrossZones(_ table: Int) -> Bool {
+    links.contains { !$0.isInZone && ($0.table == table || $0.target == table) }
+  }
+}
+
+extension DirectoryAdministration {
+  /// The name of a database that has joined.
+  ///
+  /// - Throws: `ServerError.refused` if it has not, or is a copy.
+  fileprivate func name(of administration: Administration) throws -> String {
+    try requireTables()
+    guard let name = try administration.databaseName() else {
+      throw ServerError(.refused, "A database has not joined the directory: holdfast directory join NAME.")
+    }
+    let rows = try connection.query(
+      "SELECT identity FROM holdfast_directory.databases WHERE name = $1", PostgresParameters(name))
+    if rows.isEmpty { throw Self.unknown(name) }
+    if rows.text(0, 0) != (try administration.identity()) { throw Directory.copied(name) }
+    return name
+  }
+
+  /// Makes users present in a database, unless it is their home.
+  ///
+  /// - Returns: those that have names.
+  fileprivate func invite(_ users: [String], to database: String) throws -> [NewGuest] {
+    var parameters = PostgresParameters(array: users)
+    parameters.append(database)
+    let rows = try connection.query(
+      """
+      WITH found AS (
+        UPDATE holdfast_directory.names SET is_served = true WHERE user_id = ANY ($1) RETURNING user_id, name, home),
+      presence AS (
+        INSERT INTO holdfast_directory.presences (user_id, database) SELECT user_id, $2 FROM found WHERE home <> $2
+        ON CONFLICT DO NOTHING)
+      SELECT user_id, name, home FROM found
+      """, parameters)
+    return rows.indices.map { NewGuest(id: rows.text($0, 0), name: rows.text($0, 1), home: rows.text($0, 2)) }
+  }
+}
