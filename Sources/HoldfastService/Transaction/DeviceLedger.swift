@@ -16,6 +16,7 @@ package final class DeviceLedger {
   private var acks: [AckKey: ZoneAck?] = [:]
   /// Which devices have acks from other epochs, as long as their acks do not change.
   private var foreign: [Int64: Bool] = [:]
+  /// Which devices may have zones that have moved to another database.
   private var hasLeft: [Int64: Bool] = [:]
   /// Acks that are stored as those of a lost zone if they have no stored predecessor.
   private var doubted: Set<AckKey> = []
