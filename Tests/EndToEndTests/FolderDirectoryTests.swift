@@ -28,6 +28,7 @@ struct FolderDirectoryTests {
     }
   }
 
+  private let directory: String
   private let a: Place
   private let b: Place
   /// Ann's home is a, Bob's is b.
@@ -37,7 +38,7 @@ struct FolderDirectoryTests {
   private let list: String
 
   init() async throws {
-    let directory = try TemporaryPostgres.shared.makeDatabase()
+    directory = try TemporaryPostgres.shared.makeDatabase()
     try Place.run(["init"], directory)
     (a, b) = (try Place("a", in: directory), try Place("b", in: directory))
     phone = try StoreFolder(path: a.scene.folder.appendingPathComponent("phone").path, schema: a.scene.schema)
@@ -85,6 +86,41 @@ struct FolderDirectoryTests {
     #expect(try await other.sync().failures.isEmpty)
     #expect(try await lists(laptop) == ["ours"])
     await laptop.close()
+    await phone.close()
+  }
+
+  @Test("a zone moves home: the folder finds it, and sends what was written meanwhile (I1, I3, I7)")
+  func moved() async throws {
+    for title in ["Milk", "Eggs", "Bread"] { try await add(title) }
+    #expect(try await engine.sync().failures.isEmpty)
+    // Offline, while the zone moves.
+    try await phone.write(in: list) { db in
+      try db.execute("UPDATE items SET title = 'Oat milk' WHERE title = 'Milk'")
+    }
+    try await phone.write(in: list) { db in try db.execute("DELETE FROM items WHERE title = 'Eggs'") }
+    try await add("Tea")
+    let run = try Programs.run(
+      "holdfast",
+      [
+        "zones", "move", list, "--from", b.scene.server.shared.options[1], "--to",
+        a.scene.server.shared.options[1], "--directory", directory,
+      ])
+    try #require(run.status == 0, "\(run.output)\(run.errors)")
+    for _ in 0..<3 { #expect(try await engine.sync().failures.isEmpty) }
+    #expect(try await phone.quarantined().isEmpty)
+    #expect(try await lists(phone) == ["ours"])
+    let titles = ["Bread", "Oat milk", "Tea"]
+    func read(_ folder: StoreFolder) async throws -> [String] {
+      try await folder.read { try $0.fetch(String.self, "SELECT title FROM items ORDER BY title") }
+    }
+    #expect(try await read(phone) == titles)
+    let tablet = try StoreFolder(
+      path: a.scene.folder.appendingPathComponent("tablet").path, schema: a.scene.schema)
+    let other = FolderEngine(folder: tablet, server: a.server.address)
+    try await other.signIn(name: "ann", password: "correct-horse", device: "tablet")
+    #expect(try await other.sync().failures.isEmpty)
+    #expect(try await read(tablet) == titles)
+    await tablet.close()
     await phone.close()
   }
 

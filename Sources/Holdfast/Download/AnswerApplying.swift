@@ -121,6 +121,8 @@ struct AnswerApplying {
       applied.hasMore = applied.hasMore || answer.mustResend || isMore
       applied.resetWait = try resets.wait()
       applied.progress = progress(since: state, applied)
+      applied.moved =
+        answer.moved.count + answer.refused.count { Problem(document: $0.problem)?.code == .zoneMoved }
     }
     database.pages.remove(usedPages)
     return applied

@@ -22,6 +22,8 @@ struct Applied: Sendable {
   var largeZone: (zone: String, changes: Int)?
   /// How many change sets went into quarantine.
   var quarantined = 0
+  /// How many zones, and change sets for such, the server says to be in another database.
+  var moved = 0
   /// What the answer brought.
   var progress = AnswerProgress.none
   /// How long the first of the zones waits that are to be resynced later; nil for none.

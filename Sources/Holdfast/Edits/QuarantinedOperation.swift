@@ -18,6 +18,8 @@ public struct QuarantinedOperation: Sendable, Hashable {
   public private(set) var columns: TextMap<JSONValue>
   /// What the columns of an update had before.
   public private(set) var base: TextMap<JSONValue>
+  /// The rev that it was based on; 0 for a new record.
+  private(set) var rev: Int64 = 0
 
   /// An operation of its parts.
   ///
@@ -54,8 +56,10 @@ public struct QuarantinedOperation: Sendable, Hashable {
       guard let kind = operation["op"]?.stringValue.flatMap(HoldfastCore.RecordOperation.Kind.init),
         let table = operation["table"]?.stringValue, let id = operation["id"]?.stringValue
       else { return nil }
-      return QuarantinedOperation(
+      var read = QuarantinedOperation(
         kind, table: table, id: id, columns: columns(operation["columns"]), base: columns(operation["base"]))
+      read.rev = operation["rev"]?.integerValue ?? 0
+      return read
     }
   }
 }

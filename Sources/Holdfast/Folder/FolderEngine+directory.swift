@@ -58,8 +58,10 @@ extension FolderEngine {
 
   private func followAll() async throws {
     let home = try home()
-    let found = try await home.directory()?.filter { $0.isMember && !$0.isHome } ?? []
+    let all = try await home.directory() ?? []
+    let found = all.filter { $0.isMember && !$0.isHome }
     passes.setGuests(found.map(\.name))
+    passes.home = all.first(where: \.isHome)?.name
     var failure: (any Error)?
     for database in found { do { try await follow(database, home) } catch { failure = error } }
     if let failure { throw failure }
@@ -131,7 +133,17 @@ extension FolderEngine {
           last = signedOut
         }
       }
-      group.addTask { for await _ in moments { try? await self.findDatabases() } }
+      group.addTask { [passes] in
+        let (moves, watcher) = passes.moves()
+        defer { passes.stop(watcher) }
+        for await _ in moves { moment.yield() }
+      }
+      group.addTask {
+        for await _ in moments {
+          try? await self.findDatabases()
+          _ = await self.carryMoved()
+        }
+      }
       await group.waitForAll()
     }
   }
@@ -145,6 +157,10 @@ final class FolderPasses: Sendable {
     /// The databases in which the user is a guest; nil before home was asked.
     var guests: TextSet?
     var asked: Int64?
+    /// What home is called in its directory; nil before home was asked.
+    var home: String?
+    var watchers: [Int: AsyncStream<Void>.Continuation] = [:]
+    var lastWatcher = 0
   }
   private let known = Locked(Known())
   /// Milliseconds since 1970.
@@ -159,6 +175,26 @@ final class FolderPasses: Sendable {
     let now = now()
     known.withLock { known in (known.guests, known.asked) = (TextSet(names), now) }
   }
+
+  var home: String? {
+    get { known.withLock { $0.home } }
+    set { known.withLock { $0.home = newValue } }
+  }
+
+  /// Tells those who follow that a server has said zones to be in another database.
+  func noteMove() { for watcher in known.withLock({ $0.watchers.values }) { watcher.yield() } }
+
+  /// The moments at which zones have moved, until `stop`.
+  func moves() -> (AsyncStream<Void>, watcher: Int) {
+    let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    return known.withLock { known in
+      known.lastWatcher += 1
+      known.watchers[known.lastWatcher] = continuation
+      return (stream, known.lastWatcher)
+    }
+  }
+
+  func stop(_ watcher: Int) { known.withLock { $0.watchers[watcher] = nil } }
 
   /// Whether home was asked within a time.
   func areFresh(within age: Duration) -> Bool { isRecent(known.withLock { $0.asked }, age) }

@@ -101,7 +101,7 @@ public final class FolderEngine: Sendable {
     transport(database).map { transport in
       Entry(
         name: database.name, server: database.server, store: store,
-        engine: SyncEngine(store: store, transport: transport, app: app))
+        engine: SyncEngine(store: store, transport: transport, app: app) { [passes] in passes.noteMove() })
     }
   }
 
@@ -172,6 +172,8 @@ public final class FolderEngine: Sendable {
     var results = await each(engines) { try await one($0) }
     await found
     try Task.checkCancellation()
+    let isMoved = results.contains { (try? $0.get())?.moved ?? 0 > 0 }
+    if finding, isMoved { try? await findDatabases() }
     // Those that were found, and those that have a session again.
     let again = self.engines.filter { name, engine in
       engines.firstIndex { $0.engine === engine }.map { results[$0].hasNoSession && hasPass(name) } ?? true
@@ -185,6 +187,13 @@ public final class FolderEngine: Sendable {
       }
     }
     for ((name, _), result) in zip(engines, results) { summary.add(name, result) }
+    if finding {
+      let carried = await carryMoved()
+      let senders = self.engines.filter { carried.contains($0.name) }
+      for ((name, _), result) in zip(senders, await each(senders) { try await one($0) }) {
+        summary.add(name, result)
+      }
+    }
     return summary
   }
 

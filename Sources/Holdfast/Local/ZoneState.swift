@@ -54,6 +54,9 @@ struct ZoneState: Equatable {
 
   var isFollowed: Bool { ack != nil }
 
+  /// Whether all of the zone is here, as the server had it at one moment.
+  var isWhole: Bool { !token.isEmpty && ack == token && (resync == .none || resync == .verified) }
+
   /// Whether these values can follow from transitions: between its beginning and its end a zone goes forward from its last whole position.
   var isPossible: Bool {
     guard let ack else { return true }

@@ -4,6 +4,11 @@ import HoldfastSQLite
 /// Writing the operations of refused change sets again. See PROTOCOL.md, section 6.6.
 struct Resending {
   let database: LocalDatabase
+  /// Makes a change set of the edits; is called behind each set, so that all keep their bounds and one that is refused takes no other along.
+  let seal: () throws -> Void
+  /// Whether the edits are based on what they were based on: the server logs what others have written since (I3). A person who sends a set again has seen
+  /// that.
+  var keepsRevs = false
 
   private var connection: SQLiteConnection { database.connection }
   private var schema: SyncSchema { database.schema }
@@ -14,17 +19,24 @@ struct Resending {
   ///
   /// - Parameters:
   ///   - amend: changes the operations of the set.
-  ///   - seal: makes a change set of the edits; is called behind each set, so that all keep their bounds and one that is refused takes no other along.
   func resend(
-    _ number: Int64, amending amend: (inout [QuarantinedOperation]) throws -> Void = { _ in },
-    sealing seal: () throws -> Void
+    _ number: Int64, amending amend: (inout [QuarantinedOperation]) throws -> Void = { _ in }
   ) throws {
     let sets = try connection.rows(
       "SELECT body FROM holdfast_quarantine WHERE n = ?1 OR because = ?1 ORDER BY n", [.integer(number)])
     try quarantine.remove(number)
+    try write(sets.map { $0[0].blob ?? [] }, amending: amend)
+  }
+
+  /// Writes sets as edits of the transaction that is open.
+  ///
+  /// - Parameter amend: changes the operations of the first.
+  func write(
+    _ bodies: [[UInt8]], amending amend: (inout [QuarantinedOperation]) throws -> Void = { _ in }
+  ) throws {
     var count = 0
-    for (index, set) in sets.enumerated() {
-      var operations = QuarantinedOperation.all(set[0].blob ?? [])
+    for (index, body) in bodies.enumerated() {
+      var operations = QuarantinedOperation.all(body)
       if index == 0 { try amend(&operations) }
       try write(operations, behind: count)
       try seal()
@@ -52,6 +64,14 @@ struct Resending {
   }
 
   private func write(_ operation: QuarantinedOperation) throws {
+    try writeRecord(operation)
+    guard keepsRevs, operation.rev > 0, let table = schema.index(called: operation.table) else { return }
+    try connection.run(
+      "UPDATE holdfast_edits SET rev = min(rev, ?) WHERE record_table = ? AND id = ? AND \(DeviceTables.isLoose)",
+      [.integer(operation.rev), .text(schema.tables[table].name), .text(operation.id)])
+  }
+
+  private func writeRecord(_ operation: QuarantinedOperation) throws {
     guard let table = schema.index(called: operation.table) else {
       throw Problem(.unknownTable, operation.table)
     }

@@ -7,7 +7,6 @@ struct UnknownResending {
 
   private var connection: SQLiteConnection { database.connection }
   private var schema: SyncSchema { database.schema }
-  private var resending: Resending { Resending(database: database) }
 
   /// Whether a server with another schema may take what was refused so.
   static func isUnknown(_ problem: Problem) -> Bool {
@@ -19,7 +18,7 @@ struct UnknownResending {
   ///
   /// - Parameter seal: makes a change set of what was written.
   /// - Returns: whether there is something to send.
-  func run(sealing seal: () throws -> Void) throws -> Bool {
+  func run(sealing seal: @escaping () throws -> Void) throws -> Bool {
     let rows = try connection.rows(
       "SELECT n, problem FROM holdfast_quarantine WHERE because IS NULL ORDER BY n")
     var isAny = false
@@ -29,7 +28,7 @@ struct UnknownResending {
         try isUntouched(number)
       else { continue }
       do {
-        try connection.savepoint { try resending.resend(number, sealing: seal) }
+        try connection.savepoint { try Resending(database: database, seal: seal).resend(number) }
         Trace.took(.unknownSentAgain)
         isAny = true
       } catch let error as StoreError where [.operationRefused, .changeSetTooLarge].contains(error.code) {

@@ -46,7 +46,7 @@ package struct SignOut {
         """
         DELETE FROM holdfast_edits; DELETE FROM holdfast_outbox; DELETE FROM holdfast_quarantine;
         DELETE FROM holdfast_undo; DELETE FROM holdfast_zones; DELETE FROM holdfast_pages;
-        DELETE FROM holdfast_resets;
+        DELETE FROM holdfast_resets; DELETE FROM holdfast_carried;
         DELETE FROM holdfast_recovered; DELETE FROM holdfast_deleted; DELETE FROM holdfast_awaiting_recovery; DELETE FROM holdfast_unapplied;
         UPDATE holdfast_local SET device = NULL, user = NULL, name = NULL, confirmed = 0, confirmed_chain = '\(Fingerprint.beginning.text)', resend = 0,
         last_server_clock = 0, proof = ''; DELETE FROM holdfast_recovery_claims;

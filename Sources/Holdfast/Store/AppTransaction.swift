@@ -27,11 +27,23 @@ package struct AppTransaction {
     _ number: Int64, _ amend: (inout [QuarantinedOperation]) throws -> Void,
     sealed: () throws -> Void = {}
   ) throws {
+    try writeRefused(sealed: sealed) { try $0.resend(number, amending: amend) }
+  }
+
+  /// Runs `body`, which writes refused change sets again, in one transaction.
+  func writeRefused<Result>(
+    keepingRevs: Bool = false, sealed: () throws -> Void = {}, _ body: (Resending) throws -> Result
+  ) throws -> Result {
     try database.transaction(.immediate, isOfApp: true) {
       try sealing.sealForeign()
-      try Resending(database: database).resend(number, amending: amend) {
-        try sealing.sealOwn()
-        try sealed()
+      return try withoutActuallyEscaping(sealed) { sealed in
+        try body(
+          Resending(
+            database: database,
+            seal: {
+              try sealing.sealOwn()
+              try sealed()
+            }, keepsRevs: keepingRevs))
       }
     }
   }

@@ -23,6 +23,8 @@ package final class SyncConversation: @unchecked Sendable {
     /// Make a snapshot the content of the store's file; `installed` hears what came of it.
     case install(SnapshotInstalling, SnapshotQuestion)
     case publish(SyncState)
+    /// Zones are in another database: who follows several looks for them there.
+    case tellMoved
     /// Those who waited for a sync by hand are told.
     case finish([Int], Result<SyncSummary, StoreError>)
   }
@@ -269,6 +271,8 @@ package final class SyncConversation: @unchecked Sendable {
     summary.sent += request.operations
     summary.received += applied.changes
     summary.quarantined += applied.quarantined
+    summary.moved += applied.moved
+    if applied.moved > 0 { effects.append(.tellMoved) }
     // What comes back of an upload is no download to wait for.
     if applied.remaining > 0 || (request.operations == 0 && applied.changes > 0) {
       effects.append(

@@ -22,6 +22,8 @@ public actor SyncEngine {
   /// The request that is under way.
   private var exchange: Task<Void, Never>?
   private let network: (any NetworkMonitor)?
+  /// Is called when the server says that zones are in another database.
+  private let onMove: @Sendable () -> Void
   private var moment = SyncMoment()
   private var observers: [Int: @Sendable (SyncMoment) -> Void] = [:]
   private var lastNumber = 0
@@ -45,9 +47,19 @@ public actor SyncEngine {
     store: Store, transport: any Transport, snapshotsFrom: Int? = 5000, app: String? = nil,
     network: (any NetworkMonitor)? = SystemNetworkMonitor()
   ) {
+    self.init(
+      store: store, transport: transport, snapshotsFrom: snapshotsFrom, app: app, network: network, onMove: {}
+    )
+  }
+
+  init(
+    store: Store, transport: any Transport, snapshotsFrom: Int? = 5000, app: String?,
+    network: (any NetworkMonitor)? = SystemNetworkMonitor(), onMove: @escaping @Sendable () -> Void
+  ) {
     self.store = store
     self.transport = transport
     self.network = network
+    self.onMove = onMove
     conversation = SyncConversation(
       canStream: transport is any EventTransport, snapshotsFrom: snapshotsFrom,
       app: app.map { ClientVersion.name($0) },
@@ -226,6 +238,7 @@ public actor SyncEngine {
     case .publish(let new):
       moment.change(to: new, at: store.environment.now())
       for tell in observers.values { tell(moment) }
+    case .tellMoved: onMove()
     case .finish(let finished, let result):
       for waiter in finished {
         waiters.removeValue(forKey: waiter)?.resume(with: result.mapError { $0 as any Error })

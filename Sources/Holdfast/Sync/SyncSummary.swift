@@ -11,6 +11,8 @@ public struct SyncSummary: Sendable, Hashable {
   public var received = 0
   /// Change sets that the server refused for good, now in quarantine.
   public var quarantined = 0
+  /// Zones that are in another database by now, and refused change sets for such: docs/MOVING.md.
+  public var moved = 0
   /// Zones that a restored server can't give to this user yet: `SyncState.awaitingRecovery` names them.
   public var awaitingRecovery = 0
   /// Zones that are resynced later, as it was done a moment ago: `SyncState.waiting` names them.

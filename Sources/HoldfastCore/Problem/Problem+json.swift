@@ -40,6 +40,10 @@ extension Problem {
       writer.key("database")
       writer.string(database)
     }
+    if let zone {
+      writer.key("zone")
+      writer.string(zone)
+    }
     members(&writer)
     writer.endObject()
   }
@@ -54,6 +58,6 @@ extension Problem {
       retryAfter: value["retry_after"]?.integerValue.flatMap { Int(exactly: $0) })
     if code == .uniqueTaken { taken = TakenValue(value) }
     url = value["url"]?.stringValue
-    database = value["database"]?.stringValue
+    (database, zone) = (value["database"]?.stringValue, value["zone"]?.stringValue)
   }
 }

@@ -277,6 +277,8 @@ public struct Problem: Error, Hashable, Sendable {
   public var url: String?
   /// For `zoneMoved`: the name of the database to which the zone has moved.
   public var database: String?
+  /// For `zoneMoved`: the zone, if it is known.
+  public var zone: String?
   /// Whether the request may have had its effect all the same, and nobody can tell by repeating it. Then it is not answered.
   package var isUnsure = false
 

@@ -53,6 +53,7 @@ package struct DeviceTables {
       at INTEGER NOT NULL, operation INTEGER NOT NULL, problem TEXT NOT NULL, body BLOB NOT NULL,
       because INTEGER, deleted INTEGER NOT NULL DEFAULT 0
     );
+    CREATE TABLE holdfast_carried (replica TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (replica, n)) WITHOUT ROWID;
     CREATE TABLE holdfast_zones (
       zone TEXT PRIMARY KEY, role TEXT NOT NULL DEFAULT '',
       token TEXT NOT NULL DEFAULT '', ack TEXT DEFAULT '',

@@ -179,7 +179,7 @@ extension StoreReader {
   package func readable(_ zone: String, by user: String) throws -> ZoneProgress {
     if let known = try self.zone(zone, for: user), !known.role.isEmpty { return known }
     if let database = try places(of: [zone])[zone]?.leftFor, try ownRole(of: user, in: zone) != nil {
-      throw Problem(movedTo: database)
+      throw Problem(moved: zone, to: database)
     }
     throw Problem(.notFound)
   }

@@ -50,7 +50,7 @@ package final class ScopedReader: StoreReader {
 
   package func zone(_ zone: String, for user: String?) throws -> ZoneProgress? {
     if !scope.has(zone: zone) { return nil }
-    if let database = try store.places(of: [zone])[zone]?.leftFor { throw Problem(movedTo: database) }
+    if let database = try store.places(of: [zone])[zone]?.leftFor { throw Problem(moved: zone, to: database) }
     return try store.zone(zone, for: nil).map(seen)
   }
 

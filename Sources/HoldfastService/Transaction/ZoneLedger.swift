@@ -159,7 +159,7 @@ package final class ZoneLedger {
     guard var zone = slot.zone else {
       throw ServerError(.damaged, "A record is in a zone that is not there.")
     }
-    if let database = zone.leftFor, !changesLeftZones { throw Problem(movedTo: database) }
+    if let database = zone.leftFor, !changesLeftZones { throw Problem(moved: name, to: database) }
     note(slot)
     let result = body(&zone)
     zone.author = zone.isDirty && zone.author != author ? nil : author
@@ -295,7 +295,7 @@ package final class ZoneLedger {
     if let role = try roleHere(of: user, in: zone) { return role }
     guard let database = try leftFor(zone) else { return nil }
     let wasMember = try scope.map { $0.has(zone: zone) } ?? (table.ownMember(user, of: zone) != nil)
-    if wasMember { throw Problem(movedTo: database) }
+    if wasMember { throw Problem(moved: zone, to: database) }
     return nil
   }
 
@@ -346,8 +346,8 @@ package final class ZoneLedger {
 
 extension Problem {
   /// A zone is in another database.
-  package init(movedTo database: String) {
+  package init(moved zone: String, to database: String) {
     self.init(.zoneMoved, "It is in the database \(database).")
-    self.database = database
+    (self.zone, self.database) = (zone, database)
   }
 }

@@ -257,7 +257,7 @@ extension World {
         app.isSignedOut = true
         timeline.add(.signIn(device), at: now + 2000)
       // Its devices have no snapshots.
-      case .publish, .install: break
+      case .publish, .install, .tellMoved: break
       case .finish(let waiters, let result):
         let isDone = if case .success = result { true } else { false }
         for waiter in waiters { app.finished[waiter] = isDone }
