@@ -1,0 +1,84 @@
+import Foundation
+import Testing
+
+@testable import Holdfast
+
+/// Refused change sets that go along with a zone to the file of another database: docs/MOVING.md, section 4.
+@Suite struct MovedChangeSetTests {
+  /// The file of the database that had the zone, and that of the one that has it.
+  private let source: Fixture
+  private let target: Fixture
+
+  /// The source has an edit and a new item of the list in quarantine, as the list has moved.
+  init() async throws {
+    (source, target) = (try Fixture(), try Fixture())
+    for fixture in [source, target] { try await fixture.signIn() }
+    try await source.answer(IDs.part("\(IDs.listChange),\(IDs.itemChange("Milk", rev: 3))"))
+    try await source.store.write { try $0.update(Item.self, id: IDs.item) { $0.title = "Oat milk" } }
+    try await source.store.write {
+      try $0.insert(Item(id: $0.newID(), list_id: IDs.list, title: "Tea"))
+    }
+    var problem = Problem(.zoneMoved)
+    (problem.zone, problem.database) = (IDs.list, "b")
+    let document = String(decoding: problem.document, as: UTF8.self)
+    let refused = [1, 2].map {
+      #"{"first":\#($0),"last":\#($0),"operation":\#($0),"problem":\#(document)}"#
+    }
+    let state = try await source.store.writer.perform { try $0.state() }
+    let applied = try await source.answer(
+      body: Fixture.whole(
+        #"{"clock":"0193aaaa00000000","confirmed":2,"chain":"\#(state.chain.text)","refused":[\#(refused.joined(separator: ","))],"lost":["\#(IDs.list)"],"moved":[{"zone":"\#(IDs.list)","database":"b"}]}"#
+      ))
+    #expect(applied.moved == 3 && applied.quarantined == 2)
+    #expect(try await source.value("SELECT count(*) FROM items") == 0)
+  }
+
+  private func sets() async throws -> [MovedChangeSet] {
+    try await source.store.writer.perform { try MovedChangeSets(database: $0).all() }
+  }
+
+  private func take(_ set: MovedChangeSet) async throws -> Bool {
+    try await target.store.writer.perform { try MovedChangeSets(database: $0).take(set) }
+  }
+
+  @Test("they wait until the zone is whole there; then they are based on the revs of before (I3)")
+  func revs() async throws {
+    let sets = try await sets()
+    #expect(sets.map(\.zone) == [IDs.list, IDs.list] && sets.map(\.database) == ["b", "b"])
+    #expect(try await !take(sets[0]))
+    try await target.answer(IDs.part(IDs.listChange, to: "0000000b.1", more: true))
+    #expect(try await !take(sets[0]))
+    try await target.answer(
+      IDs.part(IDs.itemChange("Soy milk", rev: 5), from: "0000000b.1", to: "0000000b.2"))
+    for set in sets { #expect(try await take(set)) }
+    let sent = try await target.outbox().compactMap { $0.elements?.first }
+    #expect(sent.map { $0["op"] } == ["update", "create"])
+    #expect(sent.map { $0["columns"]?["title"] } == ["Oat milk", "Tea"])
+    #expect(sent[0]["rev"] == 3, "what was written since goes into the log of conflicts")
+  }
+
+  @Test("each is written once, however often it is found in quarantine (I1)") func once() async throws {
+    try await target.answer(IDs.part("\(IDs.listChange),\(IDs.itemChange("Milk", rev: 3))"))
+    let sets = try await sets()
+    for _ in 0..<3 { for set in sets { #expect(try await take(set)) } }
+    #expect(try await target.outbox().count == 2)
+    try await source.store.writer.perform { local in
+      for set in sets { try MovedChangeSets(database: local).remove(set) }
+    }
+    #expect(try await source.store.quarantined().isEmpty)
+  }
+
+  @Test("what a rule forbids there stays in quarantine, and nothing of it is written (I6, I12)")
+  func forbidden() async throws {
+    let other =
+      #"{"table":"items","id":"\#(IDs.other)","rev":1,"seq":3,"columns":{"list_id":"\#(IDs.list)","title":"Tea","done":false,"price":null,"after_id":null}}"#
+    try await target.answer(
+      IDs.part("\(IDs.listChange),\(IDs.itemChange("Milk", rev: 3)),\(other)", to: "0000000a.3"))
+    let sets = try await sets()
+    #expect(try await take(sets[0]))
+    let error = await #expect(throws: StoreError.self) { _ = try await take(sets[1]) }
+    #expect(error?.code == .operationRefused)
+    #expect(try await target.outbox().count == 1)
+    #expect(try await source.store.quarantined().count == 2)
+  }
+}
