@@ -79,7 +79,10 @@ public final class ZoneMoving {
       throw ServerError(.refused, "The zone \(zone) is not on its way from \(sourceName) to \(targetName).")
     }
     let there = try target.place(of: zone)
-    if there?.leftFor == nil || there.map({ $0.number < place.number }) == true {
+    if let there, there.leftFor == nil {
+      throw ServerError(.refused, "The zone \(zone) has arrived in \(targetName). Move it back.")
+    }
+    if there == nil || there.map({ $0.number < place.number }) == true {
       try target.change(.move) { [sourceName] work, _, audited in
         audited = .init(target: zone, detail: "cancelled: stays in \(sourceName)")
         try ZoneMoves(work).refuse(zone, stayingIn: sourceName, number: place.number)

@@ -285,7 +285,7 @@ extension OpenAPIDocument {
         OpenAPIOperation.answer(
           201, "The invitation; its token is shown here alone.", invitation([.init("token", Self.text)]))
       ],
-      problems: [404, 422, 507])
+      problems: [404, 421, 422, 507])
   }
 
   var invitations: OpenAPIOperation {
@@ -294,14 +294,15 @@ extension OpenAPIDocument {
     return OpenAPIOperation(
       method: "get", id: "invitations", summary: "The invitations to a zone that have not expired.",
       parameters: [zone],
-      answers: [OpenAPIOperation.answer(200, "The invitations, the latest first.", list)], problems: [404])
+      answers: [OpenAPIOperation.answer(200, "The invitations, the latest first.", list)],
+      problems: [404, 421])
   }
 
   var revokeInvitation: OpenAPIOperation {
     OpenAPIOperation(
       method: "delete", id: "revoke_invitation", summary: "Revokes an invitation.",
       parameters: [zone, OpenAPIParameter.make("invitation", in: "path", "Its id.", Self.text)],
-      answers: [OpenAPIOperation.empty(204, "Nobody can accept it any more.")], problems: [404, 507])
+      answers: [OpenAPIOperation.empty(204, "Nobody can accept it any more.")], problems: [404, 421, 507])
   }
 
   var acceptInvitation: OpenAPIOperation {
@@ -311,7 +312,7 @@ extension OpenAPIDocument {
       answers: [
         OpenAPIOperation.answer(200, "The membership that there was already.", ownMember),
         OpenAPIOperation.answer(201, "The new membership.", ownMember),
-      ], problems: [404, 422, 507])
+      ], problems: [404, 421, 422, 507])
   }
 
   var lookAtInvitation: OpenAPIOperation {
@@ -323,6 +324,6 @@ extension OpenAPIDocument {
     return OpenAPIOperation(
       method: "post", id: "look_at_invitation", summary: "What an invitation would give.",
       body: (token, Self.json), answers: [OpenAPIOperation.answer(200, "What it says.", shown)],
-      problems: [404], isSecured: false)
+      problems: [404, 421], isSecured: false)
   }
 }

@@ -125,7 +125,7 @@ extension OpenAPIDocument {
       parameters: OpenAPIParameter.requestIDs + [OpenAPIParameter.preference.reference],
       body: (body, Self.json),
       answers: [OpenAPIOperation.answer(200, "A result for each.", OpenAPISchema.reference("results"))],
-      problems: [403, 404, 409, 410, 412, 422, 507])
+      problems: [403, 404, 409, 410, 412, 421, 422, 507])
   }
 
   private var zones: OpenAPIOperation {
@@ -159,7 +159,7 @@ extension OpenAPIDocument {
       answers: [
         (200, answer("The file.")), (206, answer("A part of the file.")),
         OpenAPIOperation.empty(304, "Nothing changed."),
-      ], problems: [404, 412, 416])
+      ], problems: [404, 412, 416, 421])
   }
 
   private var changes: OpenAPIOperation {
@@ -178,7 +178,7 @@ extension OpenAPIDocument {
         OpenAPIOperation.answer(
           200, "The changes.", OpenAPISchema.reference("changes"), headers: [.tag, .lastModified]),
         OpenAPIOperation.empty(304, "Nothing changed."),
-      ], problems: [404, 410])
+      ], problems: [404, 410, 421])
   }
 }
 

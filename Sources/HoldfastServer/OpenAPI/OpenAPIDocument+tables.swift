@@ -129,7 +129,7 @@ extension OpenAPIDocument {
 
   // MARK: Writing
 
-  private static let writeProblems = [403, 404, 409, 410, 412, 422, 507]
+  private static let writeProblems = [403, 404, 409, 410, 412, 421, 422, 507]
   private static let types = ["application/json"]
 
   private func create(_ table: TableSchema) -> OpenAPIOperation {

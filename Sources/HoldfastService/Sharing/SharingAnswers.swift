@@ -19,10 +19,16 @@ package struct SharingAnswers {
 
   /// What the invitation of a token would give.
   ///
-  /// - Throws: `Problem.invitationInvalid`.
+  /// - Throws: `Problem`: `invitationInvalid`; `zoneMoved`, where the link is good in the other database.
   package func look(at token: TokenHash, at now: Int64) throws -> JSONValue {
     try store.transaction {
-      guard let invitation = try store.invitation(token), invitation.isGood(at: now),
+      guard let invitation = try store.invitation(token), invitation.isGood(at: now) else {
+        throw Problem(.invitationInvalid)
+      }
+      if let database = try store.places(of: [invitation.zone])[invitation.zone]?.leftFor {
+        throw Problem(moved: invitation.zone, to: database)
+      }
+      guard
         try store.zone(invitation.zone, for: invitation.inviter)?.role == Role.owner.rawValue,
         let inviter = try store.account(id: invitation.inviter)?.name,
         let title = try title(of: invitation.zone)

@@ -123,7 +123,9 @@ import Testing
     _ = try moving().move(list)
     let body: JSONValue = ["token": .string(token)]
     let carl = try scene.a.signUp("carl")
-    #expect(try RestClient(carl).send("POST", "/v1/invitations/accept", body).code == "zone-moved")
+    for path in ["look", "accept"] {
+      #expect(try RestClient(carl).send("POST", "/v1/invitations/\(path)", body).code == "zone-moved")
+    }
     let guest = try scene.guest(carl)
     #expect(try RestClient(guest).send("POST", "/v1/invitations/accept", body).status < 300)
     let waiting = try RestClient(dora).get("/v1/memberships").json["memberships"]?.elements ?? []
