@@ -28,14 +28,14 @@ final class Directory: Sendable {
     self.log = log
   }
 
-  /// The connections: one for requests, and one for the directory's own thread.
+  /// The connections: two for requests, and one for the directory's own thread.
   static func pool(_ url: String) -> PostgresPool<Void> {
     var options = PostgresOptions()
     options.applicationName = "holdfast directory"
     options.connectTimeout = .seconds(3)
     options.silenceLimit = .seconds(5)
     var limits = PostgresPoolLimits()
-    limits.connections = 2
+    limits.connections = 3
     limits.wait = .seconds(1)
     limits.pauseAfterFailure = .seconds(1)
     return PostgresPool(url, options: options, limits: limits) { _ in }

@@ -35,7 +35,7 @@ struct AccountRoutes {
 
   /// Claims the name in the directory before the account is made.
   private func claim(_ signUp: SignUp, _ token: String, of directory: Directory) -> Step {
-    .fetch { [self] in
+    .fetch(.stranger) { [self] in
       do {
         let id = makeIdentifier(milliseconds: api.environment.now(), random: api.environment.random)
         switch try directory.claim(signUp.name, for: id) {
@@ -65,7 +65,7 @@ struct AccountRoutes {
       return try Authentication(api: api).signIn(token, device, credentials)
     }
     if let (pass, device) = try credentials.byPass() {
-      return try DirectoryRoutes(api: api).signIn(pass, device, credentials)
+      return try DirectoryRoutes(api: api).signIn(pass, device, credentials, from: request.remoteAddress)
     }
     let (name, password, device) = try credentials.complete()
     let attempt = try api.guesses.begin(
@@ -76,7 +76,7 @@ struct AccountRoutes {
         if let directory = api.directory, account?.password.isEmpty ?? true {
           // As long as with a wrong password.
           _ = try? verify(password, against: nil, attempt)
-          return .fetch { [self] in
+          return .fetch(.stranger) { [self] in
             do {
               guard let url = try directory.address(ofHomeOf: name) else { throw Problem(.credentialsWrong) }
               throw Self.elsewhere(url)

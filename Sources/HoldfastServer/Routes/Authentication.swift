@@ -48,7 +48,7 @@ struct Authentication {
     switch provider.check(text, at: api.environment.now()) {
     case .refused(let problem): throw problem
     case .needsKeys:
-      return .fetch { [self] in
+      return .fetch(.stranger) { [self] in
         provider.ask(at: api.environment.now())
         return api.handle(request)
       }
@@ -72,7 +72,7 @@ struct Authentication {
     switch provider.check(token[...], at: api.environment.now()) {
     case .refused(let problem): throw problem
     case .needsKeys:
-      return .fetch { [self] in
+      return .fetch(.stranger) { [self] in
         provider.ask(at: api.environment.now())
         do { return try signIn(token, device, credentials) } catch { return .problem(api.problem(of: error)) }
       }

@@ -12,8 +12,10 @@ struct DirectoryRoutes {
   }
 
   /// A step that asks the directory.
-  private func asking(_ body: @escaping @Sendable () throws -> Step) -> Step {
-    .fetch { [self] in
+  private func asking(
+    _ asker: Step.Asker = .session, _ body: @escaping @Sendable () throws -> Step
+  ) -> Step {
+    .fetch(asker) { [self] in
       do { return try body() } catch { return .problem(api.problem(of: error)) }
     }
   }
@@ -61,14 +63,23 @@ struct DirectoryRoutes {
   }
 
   /// `POST /v1/sessions` with a pass in place of name and password.
-  func signIn(_ pass: String, _ device: String, _ credentials: Credentials) throws -> Step {
+  func signIn(
+    _ pass: String, _ device: String, _ credentials: Credentials, from address: String
+  ) throws -> Step {
     guard let directory = api.directory else {
       throw Problem(
         .invalidRequest, "This server has no directory of databases: sign in with name and password.")
     }
+    // An address that invents passes has to wait, as one that guesses passwords.
+    let attempt = try api.guesses.begin(
+      name: "pass \(pass)", address: address, at: api.environment.measured())
     let hash = TokenHash(of: pass)
-    return asking { [self] in
-      guard let found = try directory.pass(hash) else { throw Problem(.passInvalid) }
+    return asking(.stranger) { [self] in
+      guard let found = try directory.pass(hash) else {
+        attempt.fail()
+        throw Problem(.passInvalid)
+      }
+      attempt.succeed()
       try api.signIns.take(found.user.id, at: api.environment.measured())
       let token = makeToken(random: api.environment.random)
       let signIn = GuestSignIn(
@@ -87,7 +98,7 @@ struct DirectoryRoutes {
   private func take(_ hash: TokenHash, for session: NewSession, token: String, of directory: Directory)
     -> Step
   {
-    .fetch { [self] in
+    .fetch(.begun) { [self] in
       var (problem, isErased) = (Problem(.passInvalid), false)
       do {
         let taken = try directory.takePass(hash, of: session.user)
@@ -124,7 +135,7 @@ struct DirectoryRoutes {
   private func invite(
     _ names: TextSet, _ directory: Directory, _ write: @escaping @Sendable (TextSet) -> Step
   ) -> Step {
-    .fetch {
+    .fetch(.session) {
       // A directory that does not answer keeps back no other change set.
       guard let guests = try? directory.invite(names.sorted()) else { return write(names) }
       return guests.isEmpty ? write([]) : .first(.addGuests(guests)) { _ in write([]) }

@@ -15,7 +15,7 @@ enum Step: Sendable {
   /// The same for a new account. It has a queue of its own, so that sign-ups do not delay sign-ins.
   case signUp(@Sendable () -> Step)
   /// Waits for another server.
-  case fetch(@Sendable () -> Step)
+  case fetch(Asker, @Sendable () -> Step)
   /// Apply the command first. Its outcome decides the next step.
   case first(ServiceCommand, @Sendable (Result<Outcome, Problem>) -> Step)
   /// Reads what a device has, with others that have come at the same time.
@@ -25,6 +25,15 @@ enum Step: Sendable {
   /// Takes seconds and much disk: builds a snapshot. One at a time.
   case build(@Sendable () -> Step)
 
+  /// For whom another server is asked. Each has a queue, so that strangers delay no sessions.
+  enum Asker: Sendable {
+    /// A client of whom no session is known.
+    case stranger
+    case session
+    /// A request that has stored something already, and is not refused.
+    case begun
+  }
+
   /// The same step, with its answer changed. A stream of events has none.
   func answering(_ change: @escaping @Sendable (HTTPResponse) -> HTTPResponse) -> Step {
     switch self {
@@ -33,7 +42,7 @@ enum Step: Sendable {
     case .events: self
     case .password(let work): .password { work().answering(change) }
     case .signUp(let work): .signUp { work().answering(change) }
-    case .fetch(let work): .fetch { work().answering(change) }
+    case .fetch(let asker, let work): .fetch(asker) { work().answering(change) }
     case .first(let command, let next): .first(command) { next($0).answering(change) }
     case .look(let lookUp, let work): .look(lookUp) { work().answering(change) }
     case .read(let work): .read { work().answering(change) }

@@ -106,7 +106,7 @@ public final class InlineServer {
       var step = api.handle(request)
       while true {
         switch step {
-        case .password(let work), .signUp(let work), .build(let work), .fetch(let work), .read(let work),
+        case .password(let work), .signUp(let work), .build(let work), .fetch(_, let work), .read(let work),
           .look(_, let work):
           step = work()
         case .first(let command, let next): step = next(apply([command])[0])

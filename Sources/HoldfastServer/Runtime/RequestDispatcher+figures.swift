@@ -6,6 +6,7 @@ extension RequestDispatcher {
       ("writes", writer.waitingCount), ("passwords", passwords.waitingCount),
       ("sign_ups", signUps.waitingCount),
       ("snapshots", builds.waitingCount), ("fetches", fetches.waitingCount),
+      ("session_fetches", sessionFetches.waitingCount),
       ("reads", reading.waitingCount), ("long_reads", longReading.waitingCount),
     ]
     if let waiting { queues.append(("slow_writes", waiting.waitingCount)) }

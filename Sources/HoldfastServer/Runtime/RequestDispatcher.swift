@@ -61,8 +61,10 @@ final class RequestDispatcher: Sendable {
   let signUps: Worker<Work>
   /// Builds snapshots, one at a time.
   let builds: Worker<Work>
-  /// Requests to other servers, one at a time.
+  /// Requests to other servers for clients without a session, one at a time.
   let fetches: Worker<@Sendable () -> Void>
+  /// Requests to other servers for clients with a session, one at a time.
+  let sessionFetches: Worker<@Sendable () -> Void>
   /// The reading threads.
   let reading: Worker<@Sendable () -> Void>
   /// The time that clients use of the HTTP threads; nil if these do not read.
@@ -147,6 +149,7 @@ final class RequestDispatcher: Sendable {
     signUps = try Self.worker(configuration.passwordQueueLimit)
     builds = try Self.worker(Snapshots.queueLimit)
     fetches = try Self.actions(configuration.passwordQueueLimit, threads: 1)
+    sessionFetches = try Self.actions(configuration.passwordQueueLimit, threads: 1)
     longReading = try Self.longReading(configuration)
     let writer = writer
     try webhook?.start(
@@ -350,13 +353,14 @@ final class RequestDispatcher: Sendable {
     sampler?.stop()
     webhook?.stop()
     for worker in [passwords, signUps, builds, longReading] { worker.drop() }
-    for worker in [fetches, reading] { worker.drop() }
+    for worker in [fetches, sessionFetches, reading] { worker.drop() }
     lookUps?.drop()
     api.snapshots?.interrupt()
     database.interruptReads()
     passwords.stop()
     signUps.stop()
     fetches.stop()
+    sessionFetches.stop()
     builds.stop()
     api.snapshots?.close()
     readiness.stop()
@@ -422,8 +426,14 @@ final class RequestDispatcher: Sendable {
       if !passwords.enqueue(Work(run: work, finish: next), of: entry.client.site) { refuse(entry, responder) }
     case .signUp(let work):
       if !signUps.enqueue(Work(run: work, finish: next), of: entry.client.site) { refuse(entry, responder) }
-    case .fetch(let work):
-      let isTaken = fetches.enqueue({ [self] in perform(work(), entry, responder) }, of: entry.client)
+    case .fetch(let asker, let work):
+      let job: @Sendable () -> Void = { [self] in perform(work(), entry, responder) }
+      let isTaken =
+        switch asker {
+        case .stranger: fetches.enqueue(job, of: entry.client.site)
+        case .session: sessionFetches.enqueue(job, of: entry.client)
+        case .begun: sessionFetches.enqueueBegun(job, of: entry.client)
+        }
       if !isTaken { refuse(entry, responder) }
     case .first(let command, let next):
       let write = write(command, of: entry) { [self] in perform(next($0), entry, responder) }

@@ -134,7 +134,7 @@ final class Steps {
   func take(_ count: Int) -> HTTPResponse? {
     for _ in 0..<count {
       switch step {
-      case .password(let work), .signUp(let work), .fetch(let work), .read(let work), .build(let work),
+      case .password(let work), .signUp(let work), .fetch(_, let work), .read(let work), .build(let work),
         .look(_, let work):
         step = work()
       case .first(let command, let next): step = next(apply(command))
@@ -144,6 +144,14 @@ final class Steps {
     }
     if case .answer(let answer) = step { return answer }
     return nil
+  }
+
+  /// Takes the steps up to a write that another step follows, and has it fail, as when the database is busy.
+  func failFirst() {
+    while true {
+      if case .first(_, let next) = step { return step = next(.failure(Problem(.busy))) }
+      if take(1) != nil { return }
+    }
   }
 
   private func apply(_ command: ServiceCommand) -> Result<Outcome, Problem> {
