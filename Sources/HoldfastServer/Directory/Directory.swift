@@ -47,11 +47,13 @@ final class Directory: Sendable {
   ///
   /// - Throws: `Problem.directoryUnavailable`.
   private func query(_ statement: PostgresStatement, _ parameters: PostgresParameters) throws -> PostgresRows
-  {
+  { try asking { try $0.query(statement, parameters) } }
+
+  private func asking<Answer>(_ body: (PostgresConnection) throws -> Answer) throws -> Answer {
     do {
-      let rows = try pool.withConnection { connection, _ in try connection.query(statement, parameters) }
+      let answer = try pool.withConnection { connection, _ in try body(connection) }
       if isLost.exchange(false, ordering: .relaxed) { log("The directory of the databases answers again.") }
-      return rows
+      return answer
     } catch {
       if !isLost.exchange(true, ordering: .relaxed) {
         log("The directory of the databases does not answer: \(error)")
@@ -180,6 +182,7 @@ final class Directory: Sendable {
 
   // MARK: Passes
 
+  // All times of a pass are of the directory's clock. The names are locked first, so that an erasure sees the presence.
   private static let addPass: PostgresStatement = """
     WITH target AS (SELECT url FROM holdfast_directory.databases WHERE name = $4),
     served AS (
@@ -225,17 +228,14 @@ final class Directory: Sendable {
   }
 
   private static let takePass: PostgresStatement = """
-    WITH taken AS (
-      DELETE FROM holdfast_directory.passes WHERE hash = $1 AND target = $2 AND expires > now() RETURNING 1)
-    SELECT EXISTS (SELECT FROM taken), EXISTS (SELECT FROM holdfast_directory.names WHERE user_id = $3)
+    DELETE FROM holdfast_directory.passes WHERE hash = $1 AND target = $2 AND expires > now() RETURNING true
     """
 
   /// Uses a pass up.
   ///
-  /// - Returns: whether it was good until now, and whether its user is erased.
-  func takePass(_ hash: TokenHash, of user: String) throws -> (isGood: Bool, isErased: Bool) {
-    let rows = try query(Self.takePass, PostgresParameters(hash.withBytes { Array($0) }, name, user))
-    return (rows.bool(0, 0), !rows.bool(0, 1))
+  /// - Returns: whether it was good until now.
+  func takePass(_ hash: TokenHash) throws -> Bool {
+    try !query(Self.takePass, PostgresParameters(hash.withBytes { Array($0) }, name)).isEmpty
   }
 
   private static let dropPass: PostgresStatement = "DELETE FROM holdfast_directory.passes WHERE hash = $1"
@@ -254,16 +254,21 @@ final class Directory: Sendable {
     WITH gone AS (DELETE FROM holdfast_directory.passes WHERE home_device = ANY ($1))
     INSERT INTO holdfast_directory.ends (database, home_device)
     SELECT p.database, e.device FROM unnest($1, $2) AS e (device, user_id)
-    JOIN holdfast_directory.presences p ON p.user_id = e.user_id
+    JOIN holdfast_directory.presences p ON p.user_id = e.user_id ORDER BY p.database, e.device
+    ON CONFLICT (database, home_device) DO UPDATE SET id = DEFAULT
+    """
+  private static let dropNames: PostgresStatement = """
+    WITH passes AS (DELETE FROM holdfast_directory.passes WHERE user_id = ANY ($1))
+    DELETE FROM holdfast_directory.names WHERE user_id = ANY ($1) AND home = $2
     """
   private static let tellErasures: PostgresStatement = """
-    WITH passes AS (DELETE FROM holdfast_directory.passes WHERE user_id = ANY ($1)),
-    names AS (DELETE FROM holdfast_directory.names WHERE user_id = ANY ($1) AND home = $2),
-    gone AS (DELETE FROM holdfast_directory.presences WHERE user_id = ANY ($1) RETURNING user_id, database)
-    INSERT INTO holdfast_directory.ends (database, user_id) SELECT database, user_id FROM gone
+    WITH gone AS (DELETE FROM holdfast_directory.presences WHERE user_id = ANY ($1) RETURNING user_id, database)
+    INSERT INTO holdfast_directory.ends (database, user_id) SELECT database, user_id FROM gone ORDER BY 1, 2
+    ON CONFLICT (database, user_id) DO UPDATE SET id = DEFAULT
     """
 
-  /// Has the other databases end sessions of guests, and erase guests. A repeat does no harm.
+  /// Has the other databases end sessions of guests, and erase guests. A repeat does no harm. An end that is told again gets a new number: a
+  /// database that has done the older one does not drop it.
   func tell(_ ended: [EndedSession], erased: [String]) throws {
     if !ended.isEmpty {
       var parameters = PostgresParameters(array: ended.map(\.device))
@@ -271,10 +276,17 @@ final class Directory: Sendable {
       _ = try query(Self.tellEnds, parameters)
     }
     if !erased.isEmpty {
-      var parameters = PostgresParameters(array: erased)
-      parameters.append(name)
-      _ = try query(Self.tellErasures, parameters)
+      _ = try asking { try Self.tellErasures(of: erased, home: name, on: $0) }
     }
+  }
+
+  /// Frees the names of users, and has the databases in which they are guests erase them.
+  static func tellErasures(of users: [String], home: String, on connection: PostgresConnection) throws {
+    var parameters = PostgresParameters(array: users)
+    parameters.append(home)
+    try connection.run(dropNames, parameters)
+    // A statement of its own: it sees the presences of all requests that found the name before.
+    try connection.run(tellErasures, PostgresParameters(array: users))
   }
 
   private static let findEnds: PostgresStatement = """

@@ -30,6 +30,8 @@ enum DirectoryTables {
       home_device text COLLATE "C", user_id text COLLATE "C", CHECK ((home_device IS NULL) <> (user_id IS NULL))
     );
     CREATE INDEX IF NOT EXISTS ends_of_database ON holdfast_directory.ends (database, id);
+    CREATE UNIQUE INDEX IF NOT EXISTS ends_of_device ON holdfast_directory.ends (database, home_device);
+    CREATE UNIQUE INDEX IF NOT EXISTS ends_of_user ON holdfast_directory.ends (database, user_id);
     REVOKE ALL ON SCHEMA holdfast_directory FROM PUBLIC;
     """
 }

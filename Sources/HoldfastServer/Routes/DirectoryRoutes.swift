@@ -84,7 +84,8 @@ struct DirectoryRoutes {
       let token = makeToken(random: api.environment.random)
       let signIn = GuestSignIn(
         user: found.user.id, name: found.user.name, home: found.home, homeDevice: found.device,
-        length: directory.guestSession, device: credentials.deviceID, session: credentials.session,
+        length: directory.guestSession, device: credentials.deviceID,
+        session: credentials.session,
         deviceName: device, token: TokenHash(of: token))
       return .first(.signInAsGuest(signIn)) { [self] result in
         guard case .success(.session(let session)) = result else { return .problem(Self.problem(in: result)) }
@@ -99,13 +100,11 @@ struct DirectoryRoutes {
     -> Step
   {
     .fetch(.begun) { [self] in
-      var (problem, isErased) = (Problem(.passInvalid), false)
+      var problem = Problem(.passInvalid)
       do {
-        let taken = try directory.takePass(hash, of: session.user)
-        if taken.isGood { return .answer(.json(session.json(token: token))) }
-        isErased = taken.isErased
+        if try directory.takePass(hash) { return .answer(.json(session.json(token: token))) }
       } catch { problem = api.problem(of: error) }
-      return .first(.withdrawGuest(session, isErased: isErased)) { [problem] _ in .problem(problem) }
+      return .first(.withdrawGuest(session)) { [problem] _ in .problem(problem) }
     }
   }
 
@@ -138,7 +137,12 @@ struct DirectoryRoutes {
     .fetch(.session) {
       // A directory that does not answer keeps back no other change set.
       guard let guests = try? directory.invite(names.sorted()) else { return write(names) }
-      return guests.isEmpty ? write([]) : .first(.addGuests(guests)) { _ in write([]) }
+      if guests.isEmpty { return write([]) }
+      return .first(.addGuests(guests)) { result in
+        // Otherwise the sharing would be refused for good.
+        if case .failure(let problem) = result { return .problem(problem) }
+        return write([])
+      }
     }
   }
 

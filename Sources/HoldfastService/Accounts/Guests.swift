@@ -98,13 +98,14 @@ package struct Guests {
     try work.store.guests.add(guest.id, home: guest.home)
   }
 
-  /// Frees a name that the directory has given to another user. A guest who had it before was erased at the home, and is not erased here yet.
+  /// Frees a name that the directory has given to another user. A guest who had it before was erased at the home, and is not erased here yet. The
+  /// guest gets a name that nobody can sign up with.
   ///
   /// - Throws: `Problem.nameTaken` if a user of this home has it.
   func makeRoom(for name: String) throws {
     guard let older = try work.store.accounts.id(ofName: name) else { return }
     if try work.store.guests.home(of: older) == nil { throw Problem(.nameTaken) }
-    try work.store.accounts.setName(older, of: older)
+    try work.store.accounts.setName("(former) \(older)", of: older)
   }
 
   /// Has the session of a copied device depend on what that of the original depends on.

@@ -211,9 +211,8 @@ package final class Service {
     case .notePass(let key): return .pass(device: try Guests(work).notePass(by: key))
     case .signInAsGuest(let signIn): return .session(try Guests(work).signIn(signIn, at: now))
     case .addGuests(let guests): try Guests(work).add(guests, at: now)
-    case .withdrawGuest(let session, let isErased):
-      try GuestEnding(work).withdraw(session, isErased: isErased)
-    case .endGuests(let ends): try GuestEnding(work).end(ends)
+    case .withdrawGuest(let session): try GuestEnding(work).withdraw(session)
+    case .endGuests(let ends): try GuestEnding(work).end(ends, at: now)
     case .told(let ended, let erased): try work.store.guests.setTold(ended, erased: erased)
     case .introduce(let proven): try accounts.introduce(proven, at: now)
     case .copyDevice(let key, let name, let token):

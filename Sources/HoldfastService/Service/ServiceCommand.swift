@@ -35,7 +35,7 @@ package enum ServiceCommand: Sendable {
   /// Makes accounts of users with whom somebody shares.
   case addGuests([NewGuest])
   /// Ends a guest's session that has just begun, as the pass was not good any more.
-  case withdrawGuest(NewSession, isErased: Bool)
+  case withdrawGuest(NewSession)
   /// Ends sessions of guests, and begins to erase those whom their home has erased.
   case endGuests(GuestEnds)
   /// Notes that the directory has been told.
