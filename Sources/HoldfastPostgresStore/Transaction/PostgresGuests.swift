@@ -36,9 +36,9 @@ final class PostgresGuests: GuestTable {
     """
   fileprivate static let findExpired: PostgresStatement =
     "SELECT device FROM holdfast.guest_sessions WHERE ends_at <= $1 LIMIT $2"
-  fileprivate static let findResidents: PostgresStatement = """
-    SELECT a.id, a.name FROM holdfast.accounts a WHERE a.id > $1 AND a.erasure = 0
-    AND NOT EXISTS (SELECT FROM holdfast.guests g WHERE g.account = a.id) ORDER BY a.id LIMIT $2
+  fileprivate static let findAccounts: PostgresStatement = """
+    SELECT a.id, a.name FROM holdfast.accounts a WHERE a.id > $1 AND (a.erasure > 0) = $2
+    AND EXISTS (SELECT FROM holdfast.guests g WHERE g.account = a.id) = $3 ORDER BY a.id LIMIT $4
     """
 
   init(_ store: PostgresStore) { self.store = store }
@@ -116,8 +116,10 @@ extension PostgresReader {
     return work
   }
 
-  func residents(after id: String, limit: Int) throws -> [Resident] {
-    let rows = try connection.query(PostgresGuests.findResidents, PostgresParameters(id, Int64(limit)))
+  func accounts(_ kind: AccountKind, after id: String, limit: Int) throws -> [Resident] {
+    let rows = try connection.query(
+      PostgresGuests.findAccounts,
+      PostgresParameters(id, kind == .erased, kind == .guests, Int64(limit)))
     return rows.indices.map { Resident(id: rows.text($0, 0), name: rows.text($0, 1)) }
   }
 }

@@ -93,12 +93,16 @@ extension SQLiteReader {
     return work
   }
 
-  func residents(after id: String, limit: Int) throws -> [Resident] {
+  func accounts(_ kind: AccountKind, after id: String, limit: Int) throws -> [Resident] {
     try connection.rows(
       """
-      SELECT a.id, a.name FROM holdfast_accounts a WHERE a.id > ? AND a.erasure = 0
-      AND NOT EXISTS (SELECT 1 FROM holdfast_guests g WHERE g.user = a.id) ORDER BY a.id LIMIT ?
-      """, [.text(id), .integer(Int64(limit))]
+      SELECT a.id, a.name FROM holdfast_accounts a WHERE a.id > ? AND (a.erasure > 0) = ?
+      AND EXISTS (SELECT 1 FROM holdfast_guests g WHERE g.user = a.id) = ? ORDER BY a.id LIMIT ?
+      """,
+      [
+        .text(id), .integer(kind == .erased ? 1 : 0), .integer(kind == .guests ? 1 : 0),
+        .integer(Int64(limit)),
+      ]
     ).map { Resident(id: $0[0].text ?? "", name: $0[1].text ?? "") }
   }
 }

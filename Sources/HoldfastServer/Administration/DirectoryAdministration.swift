@@ -64,8 +64,8 @@ public final class DirectoryAdministration {
 
   // MARK: Joining
 
-  /// How many names are claimed at once.
-  private static let portion = 1000
+  /// How many accounts are looked at at once.
+  static let portion = 1000
 
   /// Makes a database one of the directory, and claims the names of its accounts. Nothing is changed if one of them is taken.
   ///
@@ -113,13 +113,24 @@ public final class DirectoryAdministration {
 
   private func claim(_ administration: Administration, home: String) throws -> (Int, [String]) {
     var (last, claimed, taken) = ("", 0, [String]())
-    while taken.count < 100, let (names, parameters) = try portion(of: administration, after: &last, home) {
+    while taken.count < 100,
+      let (names, parameters) = try portion(.residents, of: administration, after: &last, home)
+    {
+      // Accounts that got another name after a crash of a join.
+      try connection.run(
+        """
+        DELETE FROM holdfast_directory.names n USING unnest($1, $2) AS c (name, id)
+        WHERE n.user_id = c.id AND n.home = $3 AND n.name <> c.name
+        """, parameters)
       let rows = try connection.query(
         """
-        INSERT INTO holdfast_directory.names AS n (name, user_id, home, is_served)
-        SELECT c.name, c.id, $3, true FROM unnest($1, $2) AS c (name, id)
-        ON CONFLICT (name) DO UPDATE SET is_served = true WHERE n.user_id = excluded.user_id AND n.home = excluded.home
-        RETURNING name
+        WITH known AS (
+          UPDATE holdfast_directory.names n SET is_served = true FROM unnest($1, $2) AS c (name, id)
+          WHERE n.name = c.name AND n.user_id = c.id AND n.home = $3 RETURNING n.name),
+        claimed AS (
+          INSERT INTO holdfast_directory.names (name, user_id, home, is_served)
+          SELECT c.name, c.id, $3, true FROM unnest($1, $2) AS c (name, id) ON CONFLICT DO NOTHING RETURNING name)
+        SELECT name FROM known UNION ALL SELECT name FROM claimed
         """, parameters)
       let mine = TextSet(rows.texts)
       claimed += mine.count
@@ -132,15 +143,15 @@ public final class DirectoryAdministration {
   ///
   /// - Parameter last: the id of the last account of the portion before; moves on.
   /// - Returns: nil after the last account.
-  private func portion(
-    of administration: Administration, after last: inout String, _ home: String
+  func portion(
+    _ kind: AccountKind, of administration: Administration, after last: inout String, _ home: String
   ) throws -> (names: [String], parameters: PostgresParameters)? {
-    let residents = try administration.residents(after: last, limit: Self.portion)
-    guard let end = residents.last else { return nil }
+    let accounts = try administration.accounts(kind, after: last, limit: Self.portion)
+    guard let end = accounts.last else { return nil }
     last = end.id
-    let names = residents.map(\.name)
+    let names = accounts.map(\.name)
     var parameters = PostgresParameters(array: names)
-    parameters.append(array: residents.map(\.id))
+    parameters.append(array: accounts.map(\.id))
     parameters.append(home)
     return (names, parameters)
   }
@@ -156,57 +167,6 @@ public final class DirectoryAdministration {
       """, PostgresParameters(name, user, home))
     if rows.isEmpty {
       throw ServerError(.refused, "The name \(name) is taken in the directory: choose another.")
-    }
-  }
-
-  // MARK: Checking
-
-  /// Compares the names of a database with those that the directory has for it.
-  ///
-  /// - Parameter repairs: whether names that nobody has are claimed.
-  /// - Returns: a line for each difference that is left.
-  public func check(_ administration: Administration, repairs: Bool) throws -> [String] {
-    try requireTables()
-    guard let home = try administration.databaseName() else {
-      throw ServerError(.refused, "The database has not joined a directory.")
-    }
-    var (last, lines) = ("", [String]())
-    while let (_, parameters) = try portion(of: administration, after: &last, home) {
-      let rows = try connection.query(
-        """
-        SELECT c.name, n.home FROM unnest($1, $2) AS c (name, id) LEFT JOIN holdfast_directory.names n ON n.name = c.name
-        WHERE n.name IS NULL OR n.user_id <> c.id OR n.home <> $3 ORDER BY c.name
-        """, parameters)
-      for row in rows.indices where !(repairs && rows.isNull(row, 1)) {
-        let owner = rows.optionalText(row, 1).map { "is that of another user, of the database \($0)" }
-        lines.append("the name \(rows.text(row, 0)) of an account \(owner ?? "is not in the directory")")
-      }
-      if repairs {
-        try connection.run(
-          """
-          INSERT INTO holdfast_directory.names (name, user_id, home, is_served)
-          SELECT c.name, c.id, $3, true FROM unnest($1, $2) AS c (name, id) ON CONFLICT DO NOTHING
-          """, parameters)
-      }
-    }
-    return try lines + lost(administration, home: home)
-  }
-
-  /// The served names whose account this database does not have, as after a restore.
-  private func lost(_ administration: Administration, home: String) throws -> [String] {
-    var (last, lines) = ("", [String]())
-    while true {
-      let rows = try connection.query(
-        """
-        SELECT name, user_id FROM holdfast_directory.names WHERE home = $1 AND is_served AND name > $2 ORDER BY name LIMIT $3
-        """, PostgresParameters(home, last, Int64(Self.portion)))
-      if rows.isEmpty { return lines }
-      for row in rows.indices {
-        last = rows.text(row, 0)
-        if try !administration.hasAccount(rows.text(row, 1)) {
-          lines.append("the name \(last) is in the directory, and its account is not here")
-        }
-      }
     }
   }
 }
@@ -233,8 +193,8 @@ extension Administration {
 
   func identity() throws -> String { try location.identity() }
 
-  func residents(after id: String, limit: Int) throws -> [Resident] {
-    try database.read { try $0.residents(after: id, limit: limit) }
+  func accounts(_ kind: AccountKind, after id: String, limit: Int) throws -> [Resident] {
+    try database.read { try $0.accounts(kind, after: id, limit: limit) }
   }
 
   func hasAccount(_ id: String) throws -> Bool { try database.read { try $0.hasAccount(id) } }

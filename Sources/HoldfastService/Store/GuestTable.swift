@@ -42,8 +42,18 @@ package protocol GuestReader {
   /// What the directory has to be told, and the guests' sessions that have lasted their time: at most `limit` of each.
   func directoryWork(at now: Int64, limit: Int) throws -> DirectoryWork
 
-  /// Accounts whose home this database is, in the order of their ids, behind `id`.
-  func residents(after id: String, limit: Int) throws -> [Resident]
+  /// Accounts of a kind, in the order of their ids, behind `id`.
+  func accounts(_ kind: AccountKind, after id: String, limit: Int) throws -> [Resident]
+}
+
+/// What the accounts of a database are to its directory.
+package enum AccountKind: Sendable {
+  /// Users whose home the database is.
+  case residents
+  /// Users whose home the database was, and who are erased.
+  case erased
+  /// Users of other homes.
+  case guests
 }
 
 /// What the session of a guest's device depends on.
@@ -82,7 +92,7 @@ package struct DirectoryWork: Sendable, Equatable {
   package init() {}
 }
 
-/// A user whose home is this database.
+/// An account, of a user whose home is this database unless it says otherwise.
 package struct Resident: Sendable, Equatable {
   package let id: String
   package let name: String

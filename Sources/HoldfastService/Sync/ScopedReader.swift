@@ -129,7 +129,7 @@ package final class ScopedReader: StoreReader {
 
   package func directoryWork(at now: Int64, limit: Int) throws -> DirectoryWork { DirectoryWork() }
 
-  package func residents(after id: String, limit: Int) throws -> [Resident] { [] }
+  package func accounts(_ kind: AccountKind, after id: String, limit: Int) throws -> [Resident] { [] }
 
   package func devices(of user: String, limit: Int) throws -> [ListedDevice] { [] }
 
