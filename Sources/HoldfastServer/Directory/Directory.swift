@@ -191,19 +191,25 @@ final class Directory: Sendable {
       INSERT INTO holdfast_directory.presences (user_id, database) SELECT $2, $4 FROM target, served
       ON CONFLICT DO NOTHING),
     pass AS (
-      INSERT INTO holdfast_directory.passes (hash, user_id, name, home, target, home_device, expires)
-      SELECT $1, $2, $3, $5, $4, $6, now() + $7 * interval '1 second' FROM target, served)
+      INSERT INTO holdfast_directory.passes (hash, user_id, name, home, target, home_device, expires, session_ends)
+      SELECT $1, $2, $3, $5, $4, $6, now() + $7 * interval '1 second', now() + $8 * interval '1 millisecond'
+      FROM target, served)
     SELECT (SELECT url FROM target), EXISTS (SELECT FROM served)
     """
 
   /// Stores a pass for another database.
   ///
+  /// - Parameter rest: how long the session that makes it may last.
   /// - Returns: the address of the database.
-  func addPass(_ pass: TokenHash, of user: Resident, device: String, to target: String) throws -> String {
+  func addPass(
+    _ pass: TokenHash, of user: Resident, device: String, rest: Duration, to target: String
+  ) throws -> String {
+    // No session of a guest is longer.
+    let rest = min(rest, .seconds(31 * 86_400)).wholeMilliseconds
     let rows = try query(
       Self.addPass,
       PostgresParameters(
-        pass.withBytes { Array($0) }, user.id, user.name, target, name, device, Self.passLifetime))
+        pass.withBytes { Array($0) }, user.id, user.name, target, name, device, Self.passLifetime, rest))
     guard let url = rows.optionalText(0, 0) else {
       throw Problem(.notFound, "There is no database \(target.prefix(64)). GET /v1/databases lists them.")
     }
@@ -216,15 +222,27 @@ final class Directory: Sendable {
   }
 
   private static let findPass: PostgresStatement = """
-    SELECT user_id, name, home, home_device FROM holdfast_directory.passes
-    WHERE hash = $1 AND target = $2 AND expires > now()
+    SELECT user_id, name, home, home_device, (extract(epoch FROM session_ends - now()) * 1000)::bigint
+    FROM holdfast_directory.passes WHERE hash = $1 AND target = $2 AND expires > now() AND session_ends > now()
     """
 
+  /// What a pass says.
+  struct Pass {
+    let user: Resident
+    let home: String
+    /// The device in the home whose session made it.
+    let device: String
+    /// How long that session may last.
+    let rest: Duration
+  }
+
   /// What a pass for this database says; nil if it is none.
-  func pass(_ hash: TokenHash) throws -> (user: Resident, home: String, device: String)? {
+  func pass(_ hash: TokenHash) throws -> Pass? {
     let rows = try query(Self.findPass, PostgresParameters(hash.withBytes { Array($0) }, name))
     if rows.isEmpty { return nil }
-    return (Resident(id: rows.text(0, 0), name: rows.text(0, 1)), rows.text(0, 2), rows.text(0, 3))
+    return Pass(
+      user: Resident(id: rows.text(0, 0), name: rows.text(0, 1)), home: rows.text(0, 2),
+      device: rows.text(0, 3), rest: .milliseconds(rows.int64(0, 4)))
   }
 
   private static let takePass: PostgresStatement = """

@@ -16,7 +16,7 @@ enum DirectoryTables {
     CREATE TABLE IF NOT EXISTS holdfast_directory.passes (
       hash bytea PRIMARY KEY, user_id text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL,
       home text COLLATE "C" NOT NULL, target text COLLATE "C" NOT NULL, home_device text COLLATE "C" NOT NULL,
-      expires timestamptz NOT NULL
+      expires timestamptz NOT NULL, session_ends timestamptz NOT NULL
     );
     CREATE INDEX IF NOT EXISTS passes_of_device ON holdfast_directory.passes (home_device);
     CREATE INDEX IF NOT EXISTS passes_of_user ON holdfast_directory.passes (user_id);

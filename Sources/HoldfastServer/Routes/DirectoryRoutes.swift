@@ -24,9 +24,10 @@ struct DirectoryRoutes {
 
   /// `POST /v1/passes`.
   func makePass(_ request: HTTPRequest) throws -> Step {
-    let (key, account) = try api.read { reader in
-      let key = try api.device(of: request, reader).key
-      return (key, try reader.store.account(id: key.user))
+    let (key, account, rest) = try api.read { reader in
+      let device = try api.device(of: request, reader)
+      let rest = device.lifetimeRest(api.environment.limits, at: api.clock.trusted.now())
+      return (device.key, try reader.store.account(id: device.key.user), rest)
     }
     let directory = try directory()
     try api.requireJSON(request)
@@ -48,7 +49,8 @@ struct DirectoryRoutes {
       return asking {
         let pass = makeToken(random: api.environment.random)
         let user = Resident(id: key.user, name: account.name)
-        let url = try directory.addPass(TokenHash(of: pass), of: user, device: device, to: target)
+        let url = try directory.addPass(
+          TokenHash(of: pass), of: user, device: device, rest: rest, to: target)
         // A session that ended while the pass was made may have been told already.
         do { _ = try api.read { try api.device(of: request, $0) } } catch {
           try directory.dropPass(TokenHash(of: pass))
@@ -84,7 +86,7 @@ struct DirectoryRoutes {
       let token = makeToken(random: api.environment.random)
       let signIn = GuestSignIn(
         user: found.user.id, name: found.user.name, home: found.home, homeDevice: found.device,
-        length: directory.guestSession, device: credentials.deviceID,
+        length: min(directory.guestSession, found.rest), device: credentials.deviceID,
         session: credentials.session,
         deviceName: device, token: TokenHash(of: token))
       return .first(.signInAsGuest(signIn)) { [self] result in

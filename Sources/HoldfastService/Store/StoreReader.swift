@@ -307,10 +307,19 @@ extension KnownDevice {
   package func sessionRest(_ limits: UserLimits, at now: Int64) -> Int64? {
     guard key.use.isTaken(after: issuedAfter) else { return nil }
     guard case .session = key.use else { return 3_600_000 }
-    let end = min(
-      seenAt.addingClamped(limits.sessionIdle), sessionAt.addingClamped(limits.sessionLifetime))
+    let end = min(seenAt.addingClamped(limits.sessionIdle), lifetimeEnd(limits))
     // A write extends the session, but the next look-up may be late, so the result is capped at an hour.
     return now < end ? min(end - now, 3_600_000) : nil
+  }
+
+  private func lifetimeEnd(_ limits: UserLimits) -> Int64 {
+    sessionAt.addingClamped(limits.sessionLifetime)
+  }
+
+  /// How long the session may last, however much it is used.
+  package func lifetimeRest(_ limits: UserLimits, at now: Int64) -> Duration {
+    let (rest, isBeyond) = lifetimeEnd(limits).subtractingReportingOverflow(now)
+    return .milliseconds(isBeyond ? Int64.max / 1_000_000 : max(rest, 0))
   }
 }
 

@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastHTTP
 import ServerScenes
+import Synchronization
 import Testing
 
 @testable import HoldfastServer
@@ -200,6 +201,24 @@ import Testing
     try scene.follow()
     #expect(try !DirectoryScene.isGood(guest) && !DirectoryScene.isGood(copied))
     #expect(try DirectoryScene.isGood(TestDevice(scene.b, answer.json)))
+  }
+
+  @Test("a guest's session ends no later than the session of the home may last (I10)")
+  func lifetime() throws {
+    let day: Int64 = 86_400_000
+    scene.a.world.limits.withLock { $0.sessionLifetime = .seconds(10 * 86_400) }
+    try scene.a.reopen()
+    scene.a.world.advance(7 * day)
+    let guest = try scene.guest(ann)
+    scene.b.world.advance(2 * day)
+    try scene.follow()
+    #expect(try DirectoryScene.isGood(guest))
+    scene.b.world.advance(day + day / 2)
+    try scene.follow()
+    #expect(try !DirectoryScene.isGood(guest))
+    let late = try scene.pass(ann)
+    try scene.change("UPDATE holdfast_directory.passes SET session_ends = now()")
+    #expect(try use(late).code == "pass-invalid")
   }
 
   @Test("a guest has nothing that only the home has (I10)")
