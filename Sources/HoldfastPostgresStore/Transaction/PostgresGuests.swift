@@ -82,6 +82,13 @@ final class PostgresGuests: GuestTable {
     if !erased.isEmpty { try store.connection.run(Self.tellErasures, PostgresParameters(array: erased)) }
   }
 
+  func databaseName() throws -> String? { try Self.databaseName(on: store.connection) }
+
+  fileprivate static func databaseName(on connection: PostgresConnection) throws -> String? {
+    let rows = try connection.query(findName)
+    return rows.isEmpty ? nil : rows.text(0, 0)
+  }
+
   func setDatabaseName(_ name: String) throws {
     try store.connection.run(Self.putName, PostgresParameters(name))
   }
@@ -98,8 +105,7 @@ extension PostgresReader {
   }
 
   func databaseName() throws -> String? {
-    let rows = try connection.query(PostgresGuests.findName)
-    return rows.isEmpty ? nil : rows.text(0, 0)
+    try PostgresGuests.databaseName(on: connection)
   }
 
   func directoryWork(at now: Int64, limit: Int) throws -> DirectoryWork {

@@ -56,6 +56,12 @@ final class SQLiteGuests: GuestTable {
     }
   }
 
+  func databaseName() throws -> String? { try Self.databaseName(on: connection) }
+
+  static func databaseName(on connection: SQLiteConnection) throws -> String? {
+    try connection.value("SELECT value FROM holdfast_meta WHERE key = 'database'")?.text
+  }
+
   func setDatabaseName(_ name: String) throws {
     try connection.run(
       "INSERT OR REPLACE INTO holdfast_meta (key, value) VALUES ('database', ?)", [.text(name)])
@@ -69,9 +75,7 @@ extension SQLiteReader {
     try connection.value("SELECT 1 FROM holdfast_accounts WHERE id = ?", [.text(user)]) != nil
   }
 
-  func databaseName() throws -> String? {
-    try connection.value("SELECT value FROM holdfast_meta WHERE key = 'database'")?.text
-  }
+  func databaseName() throws -> String? { try SQLiteGuests.databaseName(on: connection) }
 
   func directoryWork(at now: Int64, limit: Int) throws -> DirectoryWork {
     var work = DirectoryWork()

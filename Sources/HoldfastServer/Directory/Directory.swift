@@ -13,6 +13,10 @@ final class Directory: Sendable {
   let name: String
   /// How long a guest's session lasts after its last pass.
   let guestSession: Duration
+  /// Where the database is that is served, as it joined.
+  private let identity: String
+  /// Whether the directory has this database under its name, and no copy of it.
+  private let isVerified = Atomic<Bool>(false)
   private let pool: PostgresPool<Void>
   private let log: @Sendable (String) -> Void
   /// Whether the last call had no answer. Only changes of it are logged.
@@ -21,8 +25,11 @@ final class Directory: Sendable {
   /// How long a pass is good, in seconds.
   static let passLifetime: Int64 = 300
 
-  init(_ configuration: DirectoryConfiguration, name: String, log: @escaping @Sendable (String) -> Void) {
-    self.name = name
+  init(
+    _ configuration: DirectoryConfiguration, name: String, identity: String,
+    log: @escaping @Sendable (String) -> Void
+  ) {
+    (self.name, self.identity) = (name, identity)
     guestSession = configuration.guestSession
     pool = Self.pool(configuration.url)
     self.log = log
@@ -51,14 +58,21 @@ final class Directory: Sendable {
 
   private func asking<Answer>(_ body: (PostgresConnection) throws -> Answer) throws -> Answer {
     do {
-      let answer = try pool.withConnection { connection, _ in try body(connection) }
+      let answer = try pool.withConnection { connection, _ in
+        try verify(on: connection)
+        return try body(connection)
+      }
       if isLost.exchange(false, ordering: .relaxed) { log("The directory of the databases answers again.") }
       return answer
     } catch {
-      if !isLost.exchange(true, ordering: .relaxed) {
-        log("The directory of the databases does not answer: \(error)")
-      }
+      noteLoss(error)
       throw Problem(.directoryUnavailable, retryAfter: 5)
+    }
+  }
+
+  private func noteLoss(_ error: any Error) {
+    if !isLost.exchange(true, ordering: .relaxed) {
+      log("The directory of the databases can't be used: \(error)")
     }
   }
 
@@ -81,8 +95,8 @@ final class Directory: Sendable {
         .refused, "The database has not joined the directory. Run: holdfast directory join NAME --url ADDRESS"
       )
     case (let name?, let settings?):
-      let directory = Directory(settings, name: name, log: failed)
-      try directory.check(location.identity())
+      let directory = Directory(settings, name: name, identity: try location.identity(), log: failed)
+      try directory.verify()
       return directory
     }
   }
@@ -342,11 +356,21 @@ final class Directory: Sendable {
   private static let findIdentity: PostgresStatement =
     "SELECT identity FROM holdfast_directory.databases WHERE name = $1"
 
-  /// Checks that the database that is served is the one that joined.
+  /// Checks that the database that is served is the one that joined. If the directory does not answer now, nothing is asked of it later before
+  /// this is known.
   ///
   /// - Throws: `ServerError.refused`. A directory that does not answer is logged.
-  func check(_ identity: String) throws {
-    guard let rows = try? query(Self.findIdentity, PostgresParameters(name)) else { return }
+  func verify() throws(ServerError) {
+    do { try pool.withConnection { connection, _ in try verify(on: connection) } } catch let refusal
+      as ServerError
+    {
+      throw refusal
+    } catch { noteLoss(error) }
+  }
+
+  private func verify(on connection: PostgresConnection) throws {
+    if isVerified.load(ordering: .acquiring) { return }
+    let rows = try connection.query(Self.findIdentity, PostgresParameters(name))
     if rows.isEmpty {
       throw ServerError(
         .refused,
@@ -354,6 +378,7 @@ final class Directory: Sendable {
       )
     }
     if rows.text(0, 0) != identity { throw Self.copied(name) }
+    isVerified.store(true, ordering: .releasing)
   }
 
   /// The refusal of a copy of a database.

@@ -44,7 +44,7 @@ struct AccountRoutes {
         case .elsewhere(let url?): throw Self.elsewhere(url)
         case .user(let id):
           var signUp = signUp
-          signUp.user = id
+          signUp.claim = SignUp.Claim(user: id, at: api.environment.now())
           return .write(.signUp(signUp)) { Self.session($0, token: token, status: 201) }
         }
       } catch { return .problem(api.problem(of: error)) }

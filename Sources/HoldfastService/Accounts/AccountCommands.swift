@@ -1,15 +1,27 @@
 /// Creates an account with its first device.
 package struct SignUp: Sendable {
-  /// The id that the directory of the databases has for the name; nil without a directory.
-  package var user: String?
+  /// What the directory of the databases has for the name; nil without a directory.
+  package var claim: Claim?
   package let name: String
   /// The password's hash, in its stored form.
   package let password: String
   package let device: String
   package let token: TokenHash
 
-  package init(user: String? = nil, name: String, password: String, device: String, token: TokenHash) {
-    (self.user, self.name, self.password, self.device, self.token) = (user, name, password, device, token)
+  package init(name: String, password: String, device: String, token: TokenHash) {
+    (self.name, self.password, self.device, self.token) = (name, password, device, token)
+  }
+
+  /// The claim of a name in the directory.
+  package struct Claim: Sendable {
+    /// The id of the user.
+    package let user: String
+    /// When it was made, in milliseconds since 1970.
+    package let at: Int64
+    /// After this time no account is made with it. After twice as long it is removed.
+    package static let life = Duration.seconds(1800)
+
+    package init(user: String, at: Int64) { (self.user, self.at) = (user, at) }
   }
 }
 

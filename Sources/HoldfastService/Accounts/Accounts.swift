@@ -8,16 +8,18 @@ package struct Accounts {
 
   /// Creates an account, its private zone and its first device.
   ///
-  /// - Throws: `Problem.nameTaken` before anything is written.
+  /// - Throws: `Problem.nameTaken`, or `busy` for a claim that may have been removed, before anything is written.
   package func signUp(_ signUp: SignUp, at now: Stamp) throws -> NewSession {
-    if let claimed = signUp.user {
-      try Guests(work).makeRoom(for: signUp.name)
+    if let claim = signUp.claim {
+      let age = work.environment.now() - claim.at
+      if age > SignUp.Claim.life.wholeMilliseconds { throw Problem(.busy, retryAfter: 1) }
       // The claim is that of an account whose erasure the directory does not know yet.
-      if try work.store.accounts.isKnown(claimed) { throw Problem(.nameTaken) }
+      if try work.store.accounts.isKnown(claim.user) { throw Problem(.nameTaken) }
+      try Guests(work).makeRoom(for: signUp.name)
     } else if try work.store.accounts.id(ofName: signUp.name) != nil {
       throw Problem(.nameTaken)
     }
-    let user = try addUser(signUp.user, named: signUp.name, password: signUp.password, at: now)
+    let user = try addUser(signUp.claim?.user, named: signUp.name, password: signUp.password, at: now)
     return try addDevice(to: user, named: signUp.device, token: signUp.token, at: now)
   }
 
@@ -27,6 +29,12 @@ package struct Accounts {
   private func addUser(
     _ id: String? = nil, named name: String, password: String, at now: Stamp
   ) throws -> String {
+    if id == nil, try work.store.guests.databaseName() != nil {
+      // The server has not heard of it: it started before.
+      throw Problem(
+        .directoryUnavailable,
+        "The database has joined a directory since this server started: start it again.")
+    }
     let user = id ?? work.stores.newID(at: now)
     try work.store.accounts.add(user, name: name, password: password, at: now)
     try work.stores.ledger.create(user)

@@ -24,6 +24,9 @@ package protocol GuestTable: AnyObject {
   /// Notes that the directory has been told of the ends of sessions, and of erasures.
   func setTold(_ ended: [EndedSession], erased: [String]) throws
 
+  /// The name of this database in its directory; nil if it has not joined one.
+  func databaseName() throws -> String?
+
   /// Stores the name of this database in its directory.
   func setDatabaseName(_ name: String) throws
 }

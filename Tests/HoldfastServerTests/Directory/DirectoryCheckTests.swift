@@ -103,4 +103,25 @@ import Testing
     #expect(try scene.join(c, as: "c").taken == ["carl"])
     #expect(try scene.count("databases") == 2)
   }
+
+  @Test("a server that started before its database joined takes no sign-ups")
+  func joinedSince() throws {
+    let c = try TestServer()
+    _ = try c.signUp("carl")
+    #expect(try scene.join(c, as: "c").claimed == 1)
+    let answer = try c.respond(to: DirectoryScene.signUp("ann"))
+    #expect(answer.status == 503 && DirectoryScene.code(answer) == "directory-unavailable")
+    _ = try c.signIn("carl")
+  }
+
+  @Test("a copy that starts while the directory is lost is refused by it later")
+  func copyOfLost() throws {
+    let directory = Directory(DirectoryConfiguration(scene.url), name: "a", identity: "another place") { _ in
+    }
+    defer { directory.close() }
+    #expect(throws: Problem.self) { try directory.user(named: "ann") }
+    #expect(throws: Problem.self) { try directory.tell([], erased: [ann.user]) }
+    #expect(throws: ServerError.self) { try directory.verify() }
+    #expect(try scene.count("names") == 1)
+  }
 }

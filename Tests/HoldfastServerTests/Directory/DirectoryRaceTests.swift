@@ -12,6 +12,7 @@ import Testing
 /// What happens at the same time in two databases and their directory: docs/DIRECTORY.md, sections 4 and 5.
 @Suite struct DirectoryRaceTests {
   let scene: DirectoryScene
+  let hour: Int64 = 3_600_000
 
   init() throws { scene = try DirectoryScene() }
 
@@ -31,6 +32,20 @@ import Testing
   }
 
   private struct NoClaim: Error {}
+
+  @Test("a sign-up that stood still until its claim was removed makes no account")
+  func stoodStill() throws {
+    let signUp = try Steps(DirectoryScene.signUp("bob"), at: scene.a)
+    signUp.take(2)
+    #expect(try scene.count("names WHERE name = 'bob'") == 1)
+    scene.a.world.advance(2 * hour)
+    try scene.change("UPDATE holdfast_directory.names SET claimed = now() - interval '2 hours'")
+    try scene.follow()
+    _ = try scene.b.signUp("bob")
+    let answer = try #require(signUp.take(4))
+    #expect(answer.status == 503 && DirectoryScene.code(answer) == "busy")
+    try scene.check()
+  }
 
   @Test("a name that an erased guest had is free, also when somebody is called by the guest's id")
   func former() throws {
