@@ -113,7 +113,7 @@ extension PostgresConnection {
       }
     } catch {
       // A fatal error of the server says more than the end of the connection that follows it.
-      if PQresultStatus(last) == PGRES_FATAL_ERROR { return last }
+      if last != nil, PQresultStatus(last) == PGRES_FATAL_ERROR { return last }
       PQclear(last)
       throw error
     }

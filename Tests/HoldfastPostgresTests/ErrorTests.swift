@@ -131,6 +131,7 @@ struct ErrorTests {
       }
     }
     #expect(error?.code == .connectionLost && error?.isConnectionLost == true)
+    #expect(error?.message.contains("sent nothing") == true)
     #expect(!connection.isUsable)
   }
 
