@@ -21,6 +21,8 @@ final class Directory: Sendable {
   private let log: @Sendable (String) -> Void
   /// Whether the last call had no answer. Only changes of it are logged.
   private let isLost = Atomic<Bool>(false)
+  /// Whether the log says that the directory refuses this database.
+  private let isRefused = Atomic<Bool>(false)
 
   /// How long a pass is good, in seconds.
   static let passLifetime: Int64 = 300
@@ -71,7 +73,9 @@ final class Directory: Sendable {
   }
 
   private func noteLoss(_ error: any Error) {
-    if !isLost.exchange(true, ordering: .relaxed) {
+    if error is ServerError {
+      if !isRefused.exchange(true, ordering: .relaxed) { log("The directory of the databases: \(error)") }
+    } else if !isLost.exchange(true, ordering: .relaxed) {
       log("The directory of the databases can't be used: \(error)")
     }
   }

@@ -2,6 +2,7 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastPostgres
 import ServerScenes
+import Synchronization
 import Testing
 
 @testable import HoldfastServer
@@ -116,12 +117,15 @@ import Testing
 
   @Test("a copy that starts while the directory is lost is refused by it later")
   func copyOfLost() throws {
-    let directory = Directory(DirectoryConfiguration(scene.url), name: "a", identity: "another place") { _ in
-    }
+    let log = TestServer.Failures()
+    let directory = Directory(
+      DirectoryConfiguration(scene.url), name: "a", identity: "another place"
+    ) { line in log.lines.withLock { $0.append(line) } }
     defer { directory.close() }
     #expect(throws: Problem.self) { try directory.user(named: "ann") }
     #expect(throws: Problem.self) { try directory.tell([], erased: [ann.user]) }
     #expect(throws: ServerError.self) { try directory.verify() }
+    #expect(log.lines.withLock { $0.count == 1 && $0[0].contains("this is a copy of it") })
     #expect(try scene.count("names") == 1)
   }
 }
