@@ -54,7 +54,7 @@ extension FolderEngine {
   ///
   /// - Throws: `StoreError.offline`; `Problem` when a server refuses, also as nobody is signed in at home; `StoreError.otherUser` when the folder has another
   ///   user's file of that name. What keeps one database from being followed is thrown when all others are.
-  public func findDatabases() async throws { try await passes.once { try await self.followAll() } }
+  public func findDatabases() async throws { try await passes.once("") { try await self.followAll() } }
 
   private func followAll() async throws {
     let home = try home()
@@ -91,6 +91,18 @@ extension FolderEngine {
   /// Adds a database of the directory, and begins a session there where that is due.
   @discardableResult
   private func follow(_ database: DirectoryDatabase, _ home: SyncEngine) async throws -> SyncEngine {
+    try await passes.once(database.name) { try await self.beginSession(in: database, home) }
+    return try opened(database.name)
+  }
+
+  private func opened(_ database: String) throws -> SyncEngine {
+    guard let engine = engine(of: database) else {
+      throw StoreError(.closed, "The database \(database) is not open: see databases.")
+    }
+    return engine
+  }
+
+  private func beginSession(in database: DirectoryDatabase, _ home: SyncEngine) async throws {
     guard let account = try await home.store.account(), account.isSignedIn else { throw Self.signedOut }
     if let other = try await folder.store(of: database.name)?.account(), other.user != account.user {
       throw StoreError(
@@ -102,20 +114,17 @@ extension FolderEngine {
     if known == nil || known?.server != database.server {
       try await folder.add(database.name, server: database.server)
     }
-    guard let engine = engine(of: database.name) else {
-      throw StoreError(.closed, "The database \(database.name) is not open: see databases.")
-    }
+    let engine = try opened(database.name)
     let isSignedIn = try await engine.store.account()?.isSignedIn == true
-    if isSignedIn, passes.isFresh(database.name, within: Self.passAge) { return engine }
+    if isSignedIn, passes.isFresh(database.name, within: Self.passAge) { return }
     let pass = try await home.pass(for: database.name)
     try await engine.signIn(pass: pass, device: try await home.name(ofDevice: account.device))
-    // Somebody may have signed out of all meanwhile.
-    guard try await home.store.account()?.isSignedIn == true else {
+    // The user may have signed out of all meanwhile, and somebody else in.
+    guard let now = try await home.store.account(), now.isSignedIn, now.user == account.user else {
       try await engine.signOut()
       throw Self.signedOut
     }
     passes.note(database.name)
-    return engine
   }
 
   /// Follows home's directory until the task is cancelled.
@@ -199,17 +208,17 @@ final class FolderPasses: Sendable {
   /// Whether home was asked within a time.
   func areFresh(within age: Duration) -> Bool { isRecent(known.withLock { $0.asked }, age) }
 
-  private let asking = Locked<Task<Void, any Error>?>(nil)
+  private let asking = Locked<TextMap<Task<Void, any Error>>>([:])
 
-  /// Runs `body`, or waits for the one that runs: two passes at once would end each other's session.
-  func once(_ body: @escaping @Sendable () async throws -> Void) async throws {
-    let task = asking.withLock { current in
-      if let current { return current }
+  /// Runs `body`, or waits for the one of the same name that runs: two passes for a database at once would end each other's session.
+  func once(_ name: String, _ body: @escaping @Sendable () async throws -> Void) async throws {
+    let task = asking.withLock { running in
+      if let task = running[name] { return task }
       let task = Task {
-        defer { asking.withLock { $0 = nil } }
+        defer { asking.withLock { $0[name] = nil } }
         try await body()
       }
-      current = task
+      running[name] = task
       return task
     }
     // Whoever is cancelled does not wait for a silent server.

@@ -26,10 +26,12 @@ struct FolderEngineTests {
     return TransportAnswer(status: 200, body: Fixture.whole(body))
   }
 
+  private static func session(_ number: Int) -> String {
+    #"{"user":{"id":"0193aaaa-0000-7000-8000-0000000000a\#(number)","name":"ann"},"device":{"id":"0193aaaa-0000-7000-8000-0000000000d\#(number)","name":"phone"},"token":"t\#(number)"}"#
+  }
+
   private static func signIn(_ store: Store, _ number: Int) async throws {
-    let body =
-      #"{"user":{"id":"0193aaaa-0000-7000-8000-0000000000a\#(number)","name":"ann"},"device":{"id":"0193aaaa-0000-7000-8000-0000000000d\#(number)","name":"phone"},"token":"t\#(number)"}"#
-    let session = try #require(Session(body: Array(body.utf8)))
+    let session = try #require(Session(body: Array(Self.session(number).utf8)))
     try await store.writer.perform { try SessionStart(database: $0).adopt(session) }
   }
 
@@ -139,6 +141,78 @@ struct FolderEngineTests {
     await #expect(throws: StoreError.self) { _ = try await engine.syncInBackground() }
     try await folder.resume()
     #expect(try await engine.syncInBackground().failures.map(\.database) == ["c"])
+    await folder.close()
+  }
+
+  /// A home that is in a directory with `b`.
+  private static func inDirectory(_ request: TransportRequest) -> TransportAnswer {
+    let body =
+      switch request.path {
+      case "v1/databases": #"{"databases":[{"name":"b","url":"http://b","is_home":false,"is_member":true}]}"#
+      case "v1/passes": #"{"pass":"p","url":"http://b","expires_in":300}"#
+      default: #"{"devices":[]}"#
+      }
+    return TransportAnswer(status: 200, body: Array(body.utf8))
+  }
+
+  @Test("a session of a guest who is not at home any more is ended (I10)")
+  func otherAtHome() async throws {
+    let fixture = try FolderFixture()
+    let folder = try fixture.open()
+    try await Self.signIn(folder.home, 0)
+    let ended = Locked<[String?]>([])
+    let engine = FolderEngine(folder: folder) { database in
+      Answering { request in
+        if database.name == "home" { return Self.inDirectory(request) }
+        if request.method == "DELETE" {
+          ended.withLock { $0.append(request.token) }
+          return TransportAnswer(status: 204, body: [])
+        }
+        // Meanwhile somebody else signs in at home.
+        try await folder.home.writer.perform {
+          try SignOut(database: $0).run(removingData: true, discardingUnsent: true)
+        }
+        try await Self.signIn(folder.home, 5)
+        return TransportAnswer(status: 200, body: Array(Self.session(0).utf8))
+      }
+    }
+    let error = await #expect(throws: StoreError.self) { try await engine.join("b") }
+    #expect(error?.code == .signedOut)
+    #expect(try await folder.store(of: "b")?.account()?.isSignedIn == false)
+    #expect(ended.withLock { $0 } == ["t0"])
+    await folder.close()
+  }
+
+  @Test("a database that is joined while it is found takes one pass", .timeLimit(.minutes(1)))
+  func joinedWhileFound() async throws {
+    let fixture = try FolderFixture()
+    let folder = try fixture.open()
+    try await Self.signIn(folder.home, 0)
+    let passes = Locked(0)
+    let (asked, ask) = AsyncStream.makeStream(of: Void.self)
+    let isReleased = Locked(false)
+    let engine = FolderEngine(folder: folder) { database in
+      Answering { request in
+        if request.path == "v1/databases" { ask.yield() }
+        if request.path == "v1/passes" {
+          passes.withLock { $0 += 1 }
+          ask.yield()
+          while !isReleased.withLock({ $0 }) { await Task.yield() }
+        }
+        if database.name == "home" { return Self.inDirectory(request) }
+        return TransportAnswer(status: 200, body: Array(Self.session(0).utf8))
+      }
+    }
+    var moments = asked.makeAsyncIterator()
+    let finding = Task { try await engine.findDatabases() }
+    for _ in 0..<2 { _ = await moments.next() }
+    let joining = Task { try await engine.join("b") }
+    _ = await moments.next()
+    isReleased.withLock { $0 = true }
+    try await finding.value
+    _ = try await joining.value
+    #expect(passes.withLock { $0 } == 1)
+    #expect(try await folder.store(of: "b")?.account()?.isSignedIn == true)
     await folder.close()
   }
 
