@@ -103,7 +103,9 @@ if ! build; then
 fi
 has_scenarios=false
 if simulate --help; then :; elif grep -q -e '--scenarios' "$folder/run"; then has_scenarios=true; fi
-if notices; then
+# Where tests have to notice all patches, it is known that they pass as it is.
+simulated=$(patches "$@" | xargs -d '\n' grep -L '^Tests: ' || true)
+if [[ -n $simulated ]] && notices; then
   echo "The product breaks an invariant as it is, in $by: $says" >&2
   exit 1
 fi
