@@ -14,7 +14,9 @@ enum DirectoryCommand: Subcommand {
       .init(
         name: "moved", value: nil,
         help: "Of join: the database that joined under NAME is gone; this one takes its place"),
-      .init(name: "repair", value: nil, help: "Of check: claims names that are not in the directory"),
+      .init(
+        name: "repair", value: nil,
+        help: "Of check: claims missing names, puts presences back, tells erasures again"),
     ] + [CommandForm.Option].directory + .database,
     notes: """
       join and check also take --data or --database. End the servers of a database before it joins; then start them with --directory.
