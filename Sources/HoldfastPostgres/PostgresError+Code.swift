@@ -82,6 +82,8 @@ extension PostgresError {
     public static let deadlockDetected = Code("40P01")
     /// A lock is held by another transaction, and was not waited for, or not long enough.
     public static let lockNotAvailable = Code("55P03")
+    /// The operation needs another state of what it is about.
+    public static let objectNotInPrerequisiteState = Code("55000")
     /// The statement was cancelled, or ran longer than `statement_timeout`.
     public static let queryCanceled = Code("57014")
 

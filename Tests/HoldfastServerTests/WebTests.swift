@@ -115,6 +115,21 @@ import Testing
     }
   }
 
+  @Test("pages may connect to their own origin, and to those that the operator names (I10)")
+  func connections() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try Data("page".utf8).write(to: folder.appendingPathComponent("index.html"))
+    let named: TextSet = ["https://b.example.org", "https://c.example.org"]
+    for (origins, sources) in [([], "'self'"), (named, "'self' https://b.example.org https://c.example.org")]
+    {
+      let answer = WebFiles(folder: folder.path, origins: origins).answer(to: request("GET", "/"))
+      let policy = answer?.headers.first { $0.0 == "Content-Security-Policy" }?.1
+      #expect(policy?.contains("; connect-src \(sources); ") == true)
+    }
+  }
+
   @Test("a hidden file is not served by a symbolic link that is not hidden (I10)")
   func hidden() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(".\(UUID().uuidString)")

@@ -36,6 +36,9 @@ enum ServeCommand: Subcommand {
         name: "web", value: "DIR",
         help: "The folder of a web app, served beside the protocol; the JavaScript client is at /client/"),
       .init(
+        name: "web-connect", value: "ORIGINS",
+        help: "Origins of other servers to which pages of --web may connect, with commas between"),
+      .init(
         name: "webhook", value: "URL",
         help: "Tells this program which zones moved and which devices to wake; with --webhook-secret"),
       .init(
@@ -106,7 +109,8 @@ enum ServeCommand: Subcommand {
     if options.has("allow-removals") { configuration.removals = .allow }
     if let text = options["heartbeat"] { configuration.heartbeat = try heartbeat(text) }
     configuration.webhook = try webhook(options)
-    configuration.allowedOrigins = try origins(options["allow-origin"] ?? "")
+    configuration.allowedOrigins = try origins(options, "allow-origin", orAll: true)
+    configuration.webOrigins = try origins(options, "web-connect")
     configuration.webFolder = try webFolder(options)
     // The configuration file may have the password of the database.
     configuration.secretFiles = ["webhook-secret", "console", "console-actions", "config"].compactMap {
@@ -193,12 +197,18 @@ enum ServeCommand: Subcommand {
     }
   }
 
-  private static func origins(_ text: String) throws(UsageError) -> TextSet {
-    let origins = text.split(separator: ",").map(String.init)
-    for origin in origins where origin != "*" {
-      guard let url = URL(string: origin), url.scheme != nil, url.host() != nil, url.path().isEmpty else {
+  private static func origins(
+    _ options: Options, _ name: String, orAll mayBeAll: Bool = false
+  ) throws(UsageError) -> TextSet {
+    let origins = (options[name] ?? "").split(separator: ",").map(String.init)
+    for origin in origins where !(mayBeAll && origin == "*") {
+      // A blank or a semicolon would be another word of the header field.
+      guard origin.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: ";") }),
+        let url = URL(string: origin), url.scheme != nil, url.host() != nil, url.path().isEmpty
+      else {
         throw UsageError(
-          "--allow-origin takes origins such as https://app.example.org, without a path, or *.")
+          "--\(name) takes origins such as https://app.example.org, without a path\(mayBeAll ? ", or *" : "")."
+        )
       }
     }
     return TextSet(origins)

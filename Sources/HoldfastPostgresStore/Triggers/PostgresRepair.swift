@@ -108,7 +108,7 @@ struct PostgresRepair {
   @discardableResult
   private func takeIn(_ index: Int, _ sql: String) throws -> Int64 {
     do { return Int64(try connection.queryOnce(PostgresStatement(sql)).affectedCount) } catch {
-      guard error.code.isConstraint else { throw error }
+      guard error.code.isConstraint || error.code == .objectNotInPrerequisiteState else { throw error }
       throw ServerError(
         .refused, "The records of \(triggers.schema.tables[index].name) can't be taken in: \(error.message).")
     }
@@ -116,7 +116,8 @@ struct PostgresRepair {
 
   /// Selects the ids of records that are only in the table or only in the ledger. With `contents`, also those in different zones, and those
   /// whose row is newer than their ledger row, and all of a table with a replaced column; triggers and service write both in one transaction. A
-  /// row that SQL updated without a change is among them, and feeding it is harmless.
+  /// row that SQL updated without a change is among them, and feeding it is harmless. What is left of zones that have moved to another database
+  /// stays as it is.
   private func differences(_ index: Int, contents: Bool) -> String {
     let (relation, source) = (triggers.relations[index], triggers.zoneSource(index, home: "NULL"))
     let whole =
@@ -133,7 +134,8 @@ struct PostgresRepair {
         SELECT r.id, r.zone, age(r.xmin) AS age FROM holdfast.records r
         WHERE r.record_table = \(triggers.name(index)) AND r.state = 0
       ) l ON l.id = t.id
-      WHERE l.id IS NULL OR t.id IS NULL\(contents ? " OR t.age < least(l.age, \(PostgresIdentity.epochAge)) OR t.zone <> l.zone\(whole)" : "")
+      WHERE (l.id IS NULL OR t.id IS NULL\(contents ? " OR t.age < least(l.age, \(PostgresIdentity.epochAge)) OR t.zone <> l.zone\(whole)" : ""))
+        AND NOT EXISTS (SELECT FROM holdfast.zones z WHERE z.zone = l.zone AND z.left_for IS NOT NULL)
       """
   }
 }

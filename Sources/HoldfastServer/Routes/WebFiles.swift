@@ -6,8 +6,13 @@ import HoldfastService
 /// Files for browsers: the JavaScript client at `/client/`, and the folder of an app at all paths that the protocol does not have. See docs/WEB.md.
 struct WebFiles: Sendable {
   /// What a browser is let do with them: nothing but what comes from here.
-  static let policy =
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+  ///
+  /// - Parameter origins: further origins to which pages may connect.
+  static func policy(connectingTo origins: TextSet) -> String {
+    let sources = (["'self'"] + origins.sorted()).joined(separator: " ")
+    return
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src \(sources); manifest-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+  }
 
   /// Larger files are not served: compressing one reads it whole.
   static let sizeLimit: Int64 = 16 << 20
@@ -39,6 +44,8 @@ struct WebFiles: Sendable {
 
   /// The folder of the app; nil for none.
   var folder: String?
+  /// The origins of other servers to which the app's pages may connect.
+  var origins: TextSet = []
 
   /// Whether a path may be that of a file, without a look at the folder.
   func mayAnswer(_ request: HTTPRequest) -> Bool {
@@ -78,19 +85,21 @@ struct WebFiles: Sendable {
       let file = HTTPFile(path: path), file.size <= Self.sizeLimit
     else { return nil }
     // Neither the tag nor the answer needs the content: the file may be large, and is asked for again and again.
-    var response = Self.response(EntityTag(file.version), parts.last ?? "")
+    var response = Self.response(EntityTag(file.version), parts.last ?? "", connectingTo: origins)
     response.file = HTTPFile.Slice(file, 0..<file.size)
     return response
   }
 
-  private static func response(_ tag: EntityTag, _ name: String) -> HTTPResponse {
+  private static func response(
+    _ tag: EntityTag, _ name: String, connectingTo origins: TextSet = []
+  ) -> HTTPResponse {
     let dot = name.utf8.lastIndex(of: UInt8(ascii: "."))
     let type = dot.flatMap { types[String(name[name.utf8.index(after: $0)...])] }
     return HTTPResponse(
       status: 200,
       headers: [
         ("ETag", tag.text), ("Content-Type", type ?? "application/octet-stream"),
-        ("Cache-Control", "no-cache"), ("Content-Security-Policy", policy),
+        ("Cache-Control", "no-cache"), ("Content-Security-Policy", policy(connectingTo: origins)),
         ("Referrer-Policy", "no-referrer"), ("Cross-Origin-Opener-Policy", "same-origin"),
       ])
   }

@@ -53,6 +53,8 @@ public struct Configuration: Sendable {
   public var allowedOrigins: TextSet
   /// The folder of a web app, which is served at all paths that the protocol does not have; nil, the default, for none.
   public var webFolder: String?
+  /// Origins of other servers, such as `https://b.example.org`, to which pages of the web app may connect; default none.
+  public var webOrigins: TextSet = []
   /// Files that must not be in the folder of the web app, besides the database, the snapshots and the certificate's key.
   package var secretFiles: [String] = []
   /// The number of wrong passwords for an account from one address before both have to wait; default 10. docs/IDENTITY.md, section 4.

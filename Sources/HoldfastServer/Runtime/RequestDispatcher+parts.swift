@@ -13,7 +13,8 @@ extension RequestDispatcher {
       database, clock: clock, environment: configuration.environment,
       snapshots: try snapshots(database, configuration, failed),
       crossOrigin: CrossOrigin(allowed: configuration.allowedOrigins),
-      web: WebFiles(folder: configuration.webFolder), guessLimit: configuration.guessLimit,
+      web: WebFiles(folder: configuration.webFolder, origins: configuration.webOrigins),
+      guessLimit: configuration.guessLimit,
       provider: configuration.identityProvider.map { IdentityProvider($0, log: failed) },
       directory: directory, allowsSignUp: configuration.allowsSignUp, log: failed)
   }

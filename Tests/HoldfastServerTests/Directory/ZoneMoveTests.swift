@@ -225,9 +225,24 @@ import Testing
       "DELETE FROM holdfast.members WHERE zone = '\(list)'",
     ] {
       let error = #expect(throws: PostgresError.self) { try writer.run(sql) }
-      #expect(error.map { "\($0)".contains("55000") } == true, "\(sql)")
+      #expect(error?.code == .objectNotInPrerequisiteState, "\(sql)")
     }
     try scene.check()
+  }
+
+  @Test(
+    "a repair leaves what is left of a moved zone as it is, and mends the rest (I7)",
+    .enabled(if: Engine.used == .postgres))
+  func repaired() throws {
+    let other = try ann.makeItem(ann.makeList())
+    _ = try moving().move(list)
+    try SQLWriter(superuserOn: scene.a).run(
+      "SET session_replication_role = replica; UPDATE items SET title = 'Tea'; DELETE FROM items WHERE id = '\(milk)'"
+    )
+    #expect(try DatabaseRepair(scene.a.location).run().contains { $0.hasPrefix("repaired: items") })
+    try ann.pull()
+    #expect(ann.column("items", other, "title") == "Tea")
+    #expect(try Administration(scene.a.location).place(of: list)?.leftFor == "b")
   }
 
   @Test(
