@@ -3,7 +3,7 @@
 const files = [
   "/", "/jot.css", "/jot.js", "/page.js", "/lists.js", "/items.js", "/dialogs.js", "/manifest.webmanifest", "/icon.svg",
   "/service-worker.js", "/v1/schema", "/client/index.js",
-  ...["answer", "applying", "awaiting", "browser", "bytes", "engine", "entries", "erasing", "event-parser", "event-stream", "folder-engine", "folder-list",
+  ...["answer", "applying", "awaiting", "browser", "bytes", "engine", "entries", "erasing", "event-parser", "event-stream", "folder-directory", "folder-engine", "folder-list",
     "folder-stores", "history", "identifiers", "indexeddb-storage", "json", "memory-storage", "merge", "operations", "position", "quarantine", "reading", "recovery",
     "request-size", "requests", "resending", "schema", "schema-change", "sealing", "sessions", "shapes", "state", "store", "store-error", "store-folder",
     "sync-machine", "tabs", "text-difference", "text-merge", "time", "transaction", "transport", "unapplied", "undo", "values", "write-error",

@@ -259,6 +259,8 @@ export class SyncEngine {
   signUp(name: string, password: string, device?: string): Promise<void>;
   signIn(name: string, password: string, device?: string): Promise<void>;
   signInWithToken(token: string, device?: string): Promise<void>;
+  /** Signs in as a guest, with a pass of the user's home. */
+  signInWithPass(pass: string, device?: string): Promise<void>;
   /** Rejects with a RangeError when edits, or what a restored server lacks, would be lost, unless `force`; the device then stays signed in. */
   signOut(options?: { erases?: boolean; force?: boolean }): Promise<void>;
   /** Any other request of the protocol. Rejects with a ServerError or a SyncError. */
@@ -292,6 +294,14 @@ export class FolderEngine {
   engine(name: string): SyncEngine | undefined;
   /** Rejects as `StoreFolder.write`. */
   engineWith(zone: string): Promise<SyncEngine | undefined>;
+  /** Makes an account at home, and follows home's directory. */
+  signUp(name: string, password: string, device?: string): Promise<void>;
+  /** Signs in at home, and in the other databases of home's directory in which the user is a guest. */
+  signIn(name: string, password: string, device?: string): Promise<void>;
+  /** Follows the databases of home's directory in which the user is a guest. `start` and `sync` do so by themselves. */
+  findDatabases(): Promise<void>;
+  /** Adds a database of home's directory, to accept an invitation there. */
+  join(name: string): Promise<SyncEngine>;
   /** Syncs each database once, side by side. Which could not be synced is in the result. */
   sync(): Promise<{ failures: { database: string; error: Error }[] }>;
   /** The network is there again. */

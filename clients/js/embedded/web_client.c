@@ -38,6 +38,9 @@ static const unsigned char src_event_parser_js[] = {
 static const unsigned char src_event_stream_js[] = {
 #embed "../src/event-stream.js"
 };
+static const unsigned char src_folder_directory_js[] = {
+#embed "../src/folder-directory.js"
+};
 static const unsigned char src_folder_engine_js[] = {
 #embed "../src/folder-engine.js"
 };
@@ -165,6 +168,7 @@ static const struct web_client_file files[] = {
   {"src/erasing.js", src_erasing_js, sizeof src_erasing_js},
   {"src/event-parser.js", src_event_parser_js, sizeof src_event_parser_js},
   {"src/event-stream.js", src_event_stream_js, sizeof src_event_stream_js},
+  {"src/folder-directory.js", src_folder_directory_js, sizeof src_folder_directory_js},
   {"src/folder-engine.js", src_folder_engine_js, sizeof src_folder_engine_js},
   {"src/folder-list.js", src_folder_list_js, sizeof src_folder_list_js},
   {"src/folder-stores.js", src_folder_stores_js, sizeof src_folder_stores_js},

@@ -22,7 +22,7 @@ export function parseAnswer(body) {
     return { count: 0, remaining: 0, ...members, changes };
   });
   const members = plain(new Map([...root].filter(([name]) => name !== "zones")));
-  return { prove: [], awaiting_recovery: [], ...members, zones };
+  return { prove: [], awaiting_recovery: [], moved: [], ...members, zones };
 }
 
 /**

@@ -60,6 +60,8 @@ export class SyncEngine {
     this.observer = (kind) => this.observe(kind);
     store.observers.add((kind) => { if (kind === "ended") this.end(); });
     this.stream = null;
+    /** Called when the server says that zones, or those of refused change sets, are in another database. */
+    this.onMove = () => {};
   }
 
   /** Starts to sync by itself: now, after edits, and when the server has something new. */
@@ -151,6 +153,13 @@ export class SyncEngine {
     await this.store.catchUp();
     const { device: id, session } = this.device;
     return this.beginSession("v1/sessions", { token, device: { name: device, ...(id ? { id, session } : {}) } });
+  }
+
+  /** Signs in as a guest, with a pass of the user's home: docs/DIRECTORY.md. @throws as `signInWithToken` */
+  async signInWithPass(pass, device = "browser") {
+    await this.store.catchUp();
+    const { device: id, session } = this.device;
+    return this.beginSession("v1/sessions", { pass, device: { name: device, ...(id ? { id, session } : {}) } });
   }
 
   /** Before the server makes an account or a session that this device can't have. @param name whose data the device may have; none for nobody's. */
@@ -349,6 +358,7 @@ export class SyncEngine {
         await this.store.catchUp();
         return take();
       });
+      if (answer.moved.length > 0 || answer.refused.some(({ problem }) => problem.code === "zone-moved")) this.onMove();
       const isSubstantial = applied.hasSettled || applied.hasAdvanced
         || request.claims.length >= substance.claims || utf8Length(body) >= substance.bytes;
       return { type: "answered", hasMore: applied.hasMore, wait: applied.wait, items: request.items, isSubstantial, hasNews: applied.hasNews };

@@ -2,6 +2,7 @@
 
 import { SyncEngine } from "./engine.js";
 import { listen, tell } from "./entries.js";
+import { FolderDirectory } from "./folder-directory.js";
 import { home } from "./folder-list.js";
 import { FetchTransport } from "./transport.js";
 
@@ -24,6 +25,7 @@ export class FolderEngine {
     /** By name: `{store, server, engine, tabs, end}`. */
     this.parts = new Map();
     this.listeners = new Set();
+    this.directory = new FolderDirectory(this);
     this.isDue = false;
     this.isStarted = false;
     this.timer = null;
@@ -66,7 +68,14 @@ export class FolderEngine {
     const engine = new SyncEngine({ store, transport, usesCookie, timers: this.timers, ...this.options });
     const publish = () => this.publish();
     store.observers.add(publish);
-    const endStatus = engine.onStatus(publish);
+    engine.onMove = () => this.directory.hurry();
+    let wasOut = engine.status.state === "signedOut";
+    const endStatus = engine.onStatus(({ state }) => {
+      const isOut = state === "signedOut";
+      if (isOut && !wasOut && this.directory.guests?.has(database.name)) this.directory.hurry();
+      wasOut = isOut;
+      publish();
+    });
     const end = () => {
       store.observers.delete(publish);
       endStatus();
@@ -95,11 +104,13 @@ export class FolderEngine {
     this.isStarted = true;
     for (const part of this.parts.values()) this.startPart(part);
     this.expectMending();
+    this.directory.start();
   }
 
   /** Ends what `start` began. */
   stop() {
     this.isStarted = false;
+    this.directory.stop();
     this.timers.clearTimeout(this.timer);
     this.timer = null;
     for (const part of this.parts.values()) this.stopPart(part);
@@ -122,10 +133,60 @@ export class FolderEngine {
    */
   async sync() {
     await this.folder.reload().catch(() => {});
-    const failures = this.folder.databases.filter(({ error }) => error).map(({ name: database, error }) => ({ database, error }));
-    await Promise.all([...this.parts].filter(([, { store }]) => !store.ended).map(([database, { tabs, engine }]) => (
+    const { askedAt } = this.directory;
+    const [failures] = await Promise.all([this.syncAll(this.parts), this.directory.findIfDue().catch(() => {})]);
+    const before = new Set(this.parts.values());
+    // What the servers have said of moved zones.
+    await this.directory.findIfDue().catch(() => {});
+    const isFollowed = (name) => this.directory.askedAt !== askedAt && this.directory.guests?.has(name);
+    const again = [...this.parts].filter(([name, part]) => !before.has(part) || (isFollowed(name) && part.store.account.isSignedIn));
+    const others = await this.syncAll(new Map(again));
+    const carried = await this.directory.carryMoved();
+    others.push(...await this.syncAll(new Map([...this.parts].filter(([name]) => carried.has(name)))));
+    const isDone = (name) => again.some(([other]) => other === name);
+    const closed = this.folder.databases.filter(({ error }) => error).map(({ name: database, error }) => ({ database, error }));
+    return { failures: [...closed, ...failures.filter(({ database }) => !isDone(database)), ...others] };
+  }
+
+  /** @returns which could not be synced, and why. */
+  async syncAll(parts) {
+    const failures = [];
+    await Promise.all([...parts].filter(([, { store }]) => !store.ended).map(([database, { tabs, engine }]) => (
       (tabs ?? engine).sync().catch((error) => failures.push({ database, error })))));
-    return { failures };
+    return failures;
+  }
+
+  // With a directory.
+
+  /** Makes an account at home, and follows home's directory. @throws as `SyncEngine.signUp` */
+  signUp(name, password, device) {
+    return this.atHome((engine) => engine.signUp(name, password, device));
+  }
+
+  /** Signs in at home, and in the other databases of home's directory in which the user is a guest. @throws as `SyncEngine.signIn` */
+  signIn(name, password, device) {
+    return this.atHome((engine) => engine.signIn(name, password, device));
+  }
+
+  async atHome(body) {
+    await body(this.directory.home());
+    // What keeps another database from being followed is tried again.
+    await this.findDatabases().catch(() => {});
+  }
+
+  /**
+   * Asks home in which other databases the user is a guest, adds those that are not here, and begins sessions where there is none or the last pass is a day
+   * old. `start` and `sync` do so by themselves.
+   *
+   * @throws ServerError; SyncError; RangeError when a database has another user's data. All others are followed then.
+   */
+  findDatabases() {
+    return this.directory.find();
+  }
+
+  /** Adds a database of home's directory, to accept an invitation there. @returns its engine. @throws RangeError when there is none; as `findDatabases`. */
+  join(name) {
+    return this.directory.join(name);
   }
 
   /** The network is there again. */
@@ -147,7 +208,8 @@ export class FolderEngine {
       waiting: this.folder.waitingOperations,
       quarantined: this.folder.stores().reduce((sum, [, store]) => sum + store.quarantineSize, 0),
       offline: names(({ state, sync }) => state === "open" && sync?.state === "offline"),
-      needsSignIn: names(({ state, sync }) => state === "open" && sync?.state === "signedOut"),
+      // The session of a guest begins again by itself.
+      needsSignIn: names(({ database, state, sync }) => state === "open" && sync?.state === "signedOut" && !this.directory.guests?.has(database)),
       failed: names(({ state }) => state === "failed"),
     };
   }

@@ -5,6 +5,7 @@
 // | `databases` | name | `{name, number, file, server, hasZones, leaving, failure}` |
 // | `zones` | name, zone | true: the database may have the zone |
 // | `local` | `next` | the number of the next database or mark |
+// | `local` | `pass` and a name | when the session there last began with a pass of home, in milliseconds since 1970 |
 // | `local` | `left` | how many databases have left: the storage of a later one has another name, as a tab may hold an older one |
 //
 // `hasZones` says that the list names all zones of the database: each is noted before it comes into it. `leaving` is a mark, `{number, erases, force,
@@ -98,8 +99,20 @@ export class FolderList extends Entries {
       if (this.row(draft, name)?.leaving?.number !== number) return;
       draft.delete("databases", name);
       for (const [key] of [...draft.entries("zones")]) if (key.startsWith(zoneKey(name, ""))) draft.delete("zones", key);
+      draft.delete("local", `pass ${name}`);
       draft.put("local", "left", (draft.get("local", "left") ?? 0) + 1);
     });
+  }
+
+  // Passes.
+
+  /** When the session in a database last began with a pass; 0 for never. */
+  passedAt(name) {
+    return this.state.store("local").get(`pass ${name}`) ?? 0;
+  }
+
+  notePass(name, now) {
+    return this.transact((draft) => { draft.put("local", `pass ${name}`, now); });
   }
 
   // Zones.

@@ -19,11 +19,34 @@ export class Resending {
    */
   resend(number, amend, note = () => {}) {
     const [first, ...others] = this.quarantine.take(number).map(({ body }) => operationsOf(body, this.schema));
-    for (const operations of [amend ? this.quarantine.amended(first, amend) : first, ...others]) {
+    this.writeAll([amend ? this.quarantine.amended(first, amend) : first, ...others], note);
+  }
+
+  /**
+   * Writes sets of another storage's quarantine. No person has seen what is here: where a record has another value than their edits are based on, the server
+   * logs what is lost.
+   *
+   * @param note called with what each set has changed.
+   */
+  take(bodies, note) {
+    this.writeAll(bodies.map((body) => operationsOf(body, this.schema)), note, true);
+  }
+
+  writeAll(sets, note, isUnaware = false) {
+    for (const operations of sets) {
       const transaction = new Transaction(this.draft, this.schema, this.environment);
-      for (const operation of operations) this.write(operation, transaction);
+      for (const operation of operations) {
+        const here = this.draft.record(operation.table, operation.id);
+        this.write(operation, transaction);
+        if (isUnaware && here && operation.op === "update") this.noteUnaware(operation, here, transaction);
+      }
       note(transaction.end());
     }
+  }
+
+  noteUnaware({ table, id, columns, base }, here, transaction) {
+    const changed = Object.entries(columns).filter(([name]) => Object.hasOwn(base, name) && base[name] !== (here.columns[name] ?? null));
+    transaction.noteUnaware(table, id, Object.fromEntries(changed.map(([name, value]) => [name, { base: base[name], value }])));
   }
 
   write({ op, table, id, columns, base, zone, unknown }, transaction) {

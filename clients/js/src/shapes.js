@@ -68,6 +68,7 @@ const wrongInAnswer = membersOf({
 }, {
   proof: isProof, proofs: (value) => mapOf(isProof)(value) && [...value.keys()].every(isName), prove: list(isName),
   awaiting_recovery: list(object({ zone: isName }, { unknown: isFlag, until: isCount })),
+  moved: list(object({ zone: isName, database: isShort })),
   recovered: object({ count: isCount }, { refused: list(object({ index: isCount, problem })) }),
   schema: isShort, renamed: object({}, { tables: mapOf(list(isText)), columns: mapOf(mapOf(list(isText))) }),
 });

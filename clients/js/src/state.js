@@ -16,6 +16,7 @@
 // | `deleted` | TABLE/id | a deletion that the server told, `{table, id, zone, rev, at}` |
 // | `undo` | padded number | how a transaction of this device changed records |
 // | `local` | `device` | the session, the clock, the numbers |
+// | `local` | `carried`, a device and a number | a change set of that device's quarantine that was written here, as its zone has moved |
 // | `local` | `columns` | the columns of the app's schema, each as `Schema.columnForms` gives it |
 
 /** What a device is before it has a session. */

@@ -181,6 +181,29 @@ export class Store extends Entries {
     return this.transact(resend, "written");
   }
 
+  /** The change sets in quarantine whose zone is in another database, each with those that are there because of it: docs/MOVING.md. */
+  movedSets() {
+    const draft = new Draft(this.state);
+    const sets = new Quarantine(draft, this.schema).all();
+    return sets.filter(({ problem, because }) => because === null && problem.code === "zone-moved" && problem.zone && problem.database).map(({ number, problem }) => ({
+      number, source: draft.device.device, zone: problem.zone, database: problem.database,
+      bodies: sets.filter((set) => set.number === number || set.because === number).map(({ body }) => body),
+    }));
+  }
+
+  /** Writes such a set of another store here, unless that was done. The note of it is in the same commit. @returns false while the zone is not whole here. */
+  takeMoved({ number, source, zone, bodies }) {
+    const key = `carried ${source} ${number}`;
+    return this.transact((draft) => {
+      if (draft.get("local", key)) return true;
+      const state = draft.get("zones", zone);
+      if (!state?.token || state.token !== state.ack) return false;
+      new Resending(draft, this.schema, this.environment).take(bodies, (changes) => noteWrite(draft, changes, this.environment.now()));
+      draft.put("local", key, true);
+      return true;
+    }, "written");
+  }
+
   /** Deletes a refused change set and its dependents for good. */
   discard(number) {
     return this.transact((draft) => { new Quarantine(draft, this.schema).take(number); }, "written");

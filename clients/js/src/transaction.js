@@ -57,6 +57,11 @@ export class Transaction extends Reader {
     }
     this.check(this.schema.table(table), Object.fromEntries(Object.entries(unaware).map(([name, { value }]) => [name, value])));
     this.updateKept(table, id, kept);
+    this.noteUnaware(table, id, unaware);
+  }
+
+  /** @param unaware by column, the base and the value of an edit that did not know of the value that is here. */
+  noteUnaware(table, id, unaware) {
     const touched = this.touch(table, id);
     // A new record is sent as it is at the end.
     if (touched.before) Object.assign(touched.unaware, unaware);

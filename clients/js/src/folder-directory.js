@@ -1,0 +1,166 @@
+// The databases of home's directory in which the user is a guest: their sessions begin with passes of home. docs/DIRECTORY.md; docs/WEB.md, section 4.
+
+import { SyncError } from "./engine.js";
+import { home, isDatabaseName } from "./folder-list.js";
+import { otherUser } from "./sessions.js";
+
+/** How often home is asked. */
+const pause = 15 * 60_000;
+/** How old the last pass of a session gets before another is fetched. */
+const passAge = 24 * 3_600_000;
+
+/** Follows home's directory for an engine of a folder. */
+export class FolderDirectory {
+  constructor(engine) {
+    this.engine = engine;
+    /** The databases whose sessions begin with passes; null before home was asked. */
+    this.guests = null;
+    this.askedAt = -Infinity;
+    /** What home is called in its directory; null before it was asked. */
+    this.homeName = null;
+    /** The search that is under way: two passes at once would end each other's session. */
+    this.finding = null;
+    this.isDue = false;
+    this.timer = null;
+  }
+
+  get now() {
+    return this.engine.folder.environment.now();
+  }
+
+  /** @throws SyncError */
+  home() {
+    const engine = this.engine.engine(home);
+    if (!engine) throw new SyncError("offline", "The address of home is not known.");
+    return engine;
+  }
+
+  // When.
+
+  start() {
+    this.isDue = true;
+    this.run();
+  }
+
+  stop() {
+    this.engine.timers.clearTimeout(this.timer);
+    this.timer = null;
+  }
+
+  /** Asks now, and again after a pause. Of several tabs the one that syncs home does it. */
+  run() {
+    const { engine } = this;
+    engine.timers.clearTimeout(this.timer);
+    if (!engine.isStarted) return;
+    this.timer = engine.timers.setTimeout(() => {
+      this.isDue = true;
+      this.run();
+    }, pause);
+    const { store, tabs } = engine.parts.get(home) ?? {};
+    if (!this.isDue || !store?.account.isSignedIn || (tabs && !tabs.isLeader)) return;
+    this.isDue = false;
+    // The next round tries again.
+    this.find().catch(() => {}).then(() => this.carryMoved());
+  }
+
+  /** Zones have moved, or a session has ended. */
+  hurry() {
+    this.isDue = true;
+    this.run();
+  }
+
+  /** The same for a sync by hand, where home was not asked lately, a session has ended, or zones have moved. */
+  async findIfDue() {
+    const hasEnded = [...this.guests ?? []].some((name) => this.engine.engine(name)?.store.account.isSignedIn === false);
+    if (!this.engine.engine(home)?.store.account.isSignedIn || (!this.isDue && !hasEnded && this.now - this.askedAt < pause)) return;
+    this.isDue = false;
+    await this.find();
+  }
+
+  // What.
+
+  /** @throws ServerError; SyncError; RangeError when a database has another user's data: all others are followed. */
+  find() {
+    this.finding ??= this.findAll().finally(() => { this.finding = null; });
+    return this.finding;
+  }
+
+  async findAll() {
+    const found = (await this.list()).filter((database) => database.is_member);
+    this.guests = new Set(found.map(({ name }) => name));
+    this.askedAt = this.now;
+    this.engine.publish();
+    let failure;
+    for (const database of found) await this.follow(database).catch((error) => { failure = error; });
+    if (failure) throw failure;
+  }
+
+  /** The databases of the directory besides home; none where home has no directory. */
+  async list() {
+    try {
+      const { databases } = await this.home().request("GET", "v1/databases");
+      this.homeName = databases.find((database) => database.is_home)?.name ?? null;
+      return databases.filter(({ name, is_home: isHome }) => !isHome && isDatabaseName(name));
+    } catch (error) {
+      if (error.code === "not-found") return [];
+      throw error;
+    }
+  }
+
+  /** Adds a database of the directory. @returns its engine. @throws RangeError when there is none; as `find`. */
+  async join(name) {
+    await this.finding?.catch(() => {});
+    const database = (await this.list()).find((database) => database.name === name);
+    if (!database) throw new RangeError(`Home's directory has no other database ${name}.`);
+    return this.follow(database);
+  }
+
+  /** Adds a database, and begins a session there where that is due. */
+  async follow({ name, url }) {
+    const { engine: { folder } } = this;
+    const { account } = this.home().store;
+    if (!account.isSignedIn) throw new SyncError("signed-out", "Nobody is signed in at home.");
+    const other = folder.store(name)?.account;
+    if (other?.user && other.user !== account.user) throw otherUser(other.name);
+    if (folder.databases.find((database) => database.name === name)?.server !== url) await folder.add(name, { server: url });
+    const engine = this.engine.engine(name);
+    if (!engine) throw new SyncError("offline", `The database ${name} can't be opened.`);
+    const last = folder.list.passedAt(name);
+    if (engine.store.account.isSignedIn && last <= this.now && this.now - last < passAge) return engine;
+    const device = await this.deviceName(account.device);
+    const { pass } = await this.home().request("POST", "v1/passes", { database: name });
+    await engine.signInWithPass(pass, device);
+    await folder.list.notePass(name, this.now);
+    (this.guests ??= new Set()).add(name);
+    // Somebody may have signed out of all meanwhile.
+    if (this.home().store.account.isSignedIn) return engine;
+    await engine.signOut();
+    throw new SyncError("signed-out", "Nobody is signed in at home.");
+  }
+
+  /**
+   * Writes what was refused as its zone is in another database in that database, once the zone is whole there: docs/MOVING.md. What can't be written stays
+   * in quarantine.
+   *
+   * @returns the names of the databases that have something to send by it.
+   */
+  async carryMoved() {
+    const carried = new Set();
+    for (const [name, source] of this.engine.folder.usable()) {
+      for (const set of source.movedSets()) {
+        const target = set.database === this.homeName ? home : set.database;
+        const store = target === name ? undefined : this.engine.folder.store(target);
+        if (!store || store.ended || !await store.takeMoved(set).catch(() => false)) continue;
+        carried.add(target);
+        // Another tab may have been there first.
+        await source.discard(set.number).catch(() => {});
+      }
+    }
+    return carried;
+  }
+
+  async deviceName(id) {
+    const { devices } = await this.home().request("GET", "v1/devices");
+    return devices.find((device) => device.id === id)?.name ?? "browser";
+  }
+}
