@@ -30,7 +30,8 @@ final class PostgresZones: ZoneTable {
     "SELECT record_table FROM holdfast.records WHERE zone = $1 AND id = $1 AND state = 0"
   private static let writeErased: PostgresStatement = "UPDATE holdfast.zones SET erased = $2 WHERE zone = $1"
   private static let findNumber: PostgresStatement = "SELECT number FROM holdfast.moves WHERE zone = $1"
-  private static let writeLeft: PostgresStatement = "UPDATE holdfast.zones SET left_for = $2 WHERE zone = $1"
+  private static let writeLeft: PostgresStatement =
+    "UPDATE holdfast.zones SET left_for = $2, purged = greatest(purged, $3) WHERE zone = $1"
   private static let putNumber: PostgresStatement = """
     INSERT INTO holdfast.moves (zone, number) VALUES ($1, $2) ON CONFLICT (zone) DO UPDATE SET number = excluded.number
     """
@@ -59,8 +60,8 @@ final class PostgresZones: ZoneTable {
     return rows.isEmpty ? 0 : rows.int64(0, 0)
   }
 
-  func setMoved(_ name: String, to database: String?, number: Int64) throws {
-    try store.connection.run(Self.writeLeft, PostgresParameters(name, database))
+  func setMoved(_ name: String, to database: String?, number: Int64, purged: Int64) throws {
+    try store.connection.run(Self.writeLeft, PostgresParameters(name, database, purged))
     try store.connection.run(Self.putNumber, PostgresParameters(name, number))
   }
 

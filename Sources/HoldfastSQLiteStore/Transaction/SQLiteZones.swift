@@ -53,7 +53,8 @@ final class SQLiteZones: ZoneTable {
       "UPDATE holdfast_zones SET seq = ?, records = max(0, ?), bytes = max(0, ?), clock = ? WHERE zone = ?")
     writeErased = try connection.statement("UPDATE holdfast_zones SET erased = ? WHERE zone = ?")
     findNumber = try connection.statement("SELECT number FROM holdfast_moves WHERE zone = ?")
-    writeLeft = try connection.statement("UPDATE holdfast_zones SET left_for = ? WHERE zone = ?")
+    writeLeft = try connection.statement(
+      "UPDATE holdfast_zones SET left_for = ?, purged = max(purged, ?) WHERE zone = ?")
     writeNumber = try connection.statement(
       "INSERT OR REPLACE INTO holdfast_moves (zone, number) VALUES (?, ?)")
     findRecords = try schema.tables.filter { $0.zone != .explicit }.map {
@@ -94,9 +95,10 @@ final class SQLiteZones: ZoneTable {
     return try findNumber.onlyInteger() ?? 0
   }
 
-  func setMoved(_ name: String, to database: String?, number: Int64) throws {
+  func setMoved(_ name: String, to database: String?, number: Int64, purged: Int64) throws {
     if let database { try writeLeft.bind(database, at: 1) } else { try writeLeft.bindNull(at: 1) }
-    try writeLeft.bind(name, at: 2)
+    try writeLeft.bind(purged, at: 2)
+    try writeLeft.bind(name, at: 3)
     try writeLeft.run()
     try writeNumber.bind(name, at: 1)
     try writeNumber.bind(number, at: 2)

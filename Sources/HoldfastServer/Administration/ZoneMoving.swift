@@ -144,12 +144,16 @@ public final class ZoneMoving {
   }
 
   private func arrive(_ zone: String, _ number: Int64, members: Int) throws -> Moved {
+    let purged = try source.database.read { reader in
+      try reader.moment { try reader.zone(zone, for: nil)?.purged ?? 0 }
+    }
     let invitations = try source.database.read { try $0.invitationTokens(to: zone) }
     let (records, deletions) = try target.change(.move) { [source, target, sourceName] work, now, audited in
       audited = .init(target: zone, detail: "from \(sourceName)")
       let moves = ZoneMoves(work)
       if try target.place(of: zone) != nil { try target.dropAll(zone, moves) }
-      let arrived = try moves.arrive(zone, from: sourceName, number: number, at: now) { take in
+      let arrived = try moves.arrive(zone, from: sourceName, number: number, purged: purged, at: now) {
+        take in
         for table in source.schema.tables.indices {
           try source.forEachPage(of: table, in: zone, Self.portion) { try take(table, $0) }
         }
@@ -170,7 +174,7 @@ public final class ZoneMoving {
           "The zone \(zone) has moved to \(targetName), was restored here, and was written to since. `holdfast export` shows both. --discard gives up what was written here."
         )
       }
-      try ZoneMoves(work).letGo(zone, to: targetName, number: number)
+      try ZoneMoves(work).letGo(zone, to: targetName, number: number, isThere: true)
     }
   }
 }

@@ -164,7 +164,8 @@ package protocol ZoneTable: AnyObject {
   /// - Parameters:
   ///   - database: where the zone is now; nil for here.
   ///   - number: that of the move.
-  func setMoved(_ name: String, to database: String?, number: Int64) throws
+  ///   - purged: the zone's purge horizon in the other database; a lesser one here is raised to it.
+  func setMoved(_ name: String, to database: String?, number: Int64, purged: Int64) throws
 
   /// Stores up to which seq the webhook was notified of each zone. Never moves back.
   func setNotified(_ zones: [NotifiedZone]) throws

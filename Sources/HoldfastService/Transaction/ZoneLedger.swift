@@ -225,9 +225,11 @@ package final class ZoneLedger {
 
   /// Stores that a zone has moved to another database, or is here.
   ///
-  /// - Parameter number: that of the move.
-  package func setMoved(_ name: String, to database: String?, number: Int64) throws {
-    try table.setMoved(name, to: database, number: number)
+  /// - Parameters:
+  ///   - number: that of the move.
+  ///   - purged: the zone's purge horizon in the other database.
+  package func setMoved(_ name: String, to database: String?, number: Int64, purged: Int64 = 0) throws {
+    try table.setMoved(name, to: database, number: number, purged: purged)
     let slot = try knownSlot(of: name)
     note(slot)
     slot.zone?.leftFor = database

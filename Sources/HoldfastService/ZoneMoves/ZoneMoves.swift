@@ -18,15 +18,16 @@ package struct ZoneMoves {
   /// - Parameters:
   ///   - database: where it goes.
   ///   - number: that of the move.
+  ///   - isThere: whether it is there already, and this is a copy that a restore has brought back.
   /// - Throws: `ServerError`: `notFound`, `refused` if it can't move.
-  package func letGo(_ zone: String, to database: String, number: Int64) throws {
+  package func letGo(_ zone: String, to database: String, number: Int64, isThere: Bool = false) throws {
     guard try ledger.exists(zone) else {
       throw ServerError(.notFound, "There is no zone \(zone). `holdfast zones` lists them.")
     }
     if let other = try ledger.leftFor(zone) {
       throw ServerError(.refused, "The zone \(zone) has moved to the database \(other) meanwhile.")
     }
-    try requireMovable(zone)
+    if !isThere { try requireMovable(zone) }
     let members = try ledger.roles(in: zone)
     for (user, role) in members { ledger.setRole(nil, over: role, of: user, in: zone) }
     let seq = try ledger.next(zone)
@@ -49,10 +50,8 @@ package struct ZoneMoves {
         throw refused("a member is being erased. Run the command again in a minute.")
       }
     }
-    if work.history.isRecovering(at: work.clock.trusted.now()),
-      try work.store.recovery.zoneClaims(of: zone).contains(where: { $0.state == .waiting })
-    {
-      throw refused("users claim it since a restore. `holdfast restore-report` lists the claims.")
+    if work.history.isRecovering(at: work.clock.trusted.now()) {
+      throw refused("its database was restored, and for 30 days devices bring back what it has lost.")
     }
   }
 
@@ -108,15 +107,16 @@ package struct ZoneMoves {
   /// - Parameters:
   ///   - database: the database that had it.
   ///   - number: that of the move.
+  ///   - purged: the zone's purge horizon in the other database: change tokens of before are fenced, as their devices may lack deletions (I8).
   ///   - pages: calls its parameter with all changes of the zone in the other database, table by table, a page at a time.
   /// - Returns: how many records and deletions have arrived.
   /// - Throws: `ServerError.refused`.
   package func arrive(
-    _ zone: String, from database: String, number: Int64, at now: Stamp,
+    _ zone: String, from database: String, number: Int64, purged: Int64, at now: Stamp,
     _ pages: (_ take: (_ table: Int, _ changes: [RecordChange]) throws -> Void) throws -> Void
   ) throws -> (records: Int, deletions: Int) {
     try claim(zone, number)
-    try ledger.setMoved(zone, to: nil, number: number)
+    try ledger.setMoved(zone, to: nil, number: number, purged: purged)
     var (records, deletions, last) = (0, 0, try ledger.seq(of: zone))
     try pages { table, changes in
       try stores.tables[table].prefetch(changes.map(\.id))

@@ -176,7 +176,7 @@ import Testing
     try moving().cancel(list)
     #expect(throws: ServerError.self) {
       try target.change(.move) { work, now, _ in
-        _ = try ZoneMoves(work).arrive(list, from: "a", number: 1, at: now) { _ in }
+        _ = try ZoneMoves(work).arrive(list, from: "a", number: 1, purged: 0, at: now) { _ in }
       }
     }
     #expect(throws: ServerError.self) { try source.drop(list) }
@@ -199,6 +199,26 @@ import Testing
     try guest.pull()
     #expect(guest.column("items", milk, "title") == "Coffee")
     try scene.check()
+  }
+
+  @Test("a change token of before deletions that were purged in the other database is fenced (I8)")
+  func purged() throws {
+    let token = try #require(try RestClient(ann).get("/v1/zones/\(list)/changes").json["to"]?.stringValue)
+    _ = try moving().move(list)
+    let guest = try scene.guest(ann)
+    try guest.pull()
+    try guest.sync([.delete("items", milk, rev: 2)])
+    try guest.pull()
+    for server in [scene.a, scene.b] { server.world.advance(400 * 86_400_000) }
+    let there = try Administration(scene.b.location, environment: scene.b.world.environment)
+    #expect(try there.purge(trustsClock: true).tombstones > 0)
+    #expect(try Self.moving(scene, back: true).move(list)?.deletions == 0)
+    let back = RestClient(try scene.a.signIn("ann"))
+    #expect(try back.get("/v1/zones/\(list)/changes?since=\(token)").code == "token-fenced")
+    #expect(try back.get("/v1/zones/\(list)/changes").status == 200)
+    for server in [scene.a, scene.b] {
+      #expect(try server.findings().allSatisfy { $0.hasPrefix("clock") })
+    }
   }
 
   @Test(
