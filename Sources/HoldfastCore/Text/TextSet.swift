@@ -1,13 +1,15 @@
 /// A set of texts, compared by bytes. It has the interface of `Set<String>`, which compares by canonical equivalence.
 public struct TextSet: Hashable, Sendable {
-  private var keys: Set<TextKey>
+  @usableFromInline
+  var keys: Set<TextKey>
 
   private init(keys: Set<TextKey>) { self.keys = keys }
 
   /// The empty set.
   public init() { keys = [] }
 
-  /// Creates a set of the texts in a sequence.
+  /// Creates a set of the texts in a sequence. Inlinable, as making one without knowing the type of the sequence takes several times as long.
+  @inlinable
   public init(_ texts: some Sequence<String>) { keys = Set(texts.lazy.map { TextKey($0) }) }
 
   /// Removes all texts.

@@ -116,10 +116,12 @@ package final class Transaction {
     var asked: TextSet = []
     while true {
       let entry = try glance(key)
-      let open = unlocked(entry).subtracting(asked)
+      let open = unlocked(entry).filter { !asked.contains($0) }
       if open.isEmpty || working.isChanged(key) { return entry }
-      for zone in open.sorted() { try zones.lock(zone) }
-      asked.formUnion(open)
+      for zone in open.sorted() {
+        try zones.lock(zone)
+        asked.insert(zone)
+      }
       // The record may have changed before the lock was acquired.
       try read([key.id], of: key.table)
     }
@@ -153,11 +155,13 @@ package final class Transaction {
     }
   }
 
-  /// The zones that contain a record or its tombstone, and are not locked yet.
-  private func unlocked(_ entry: RecordEntry) -> TextSet {
-    TextSet(
-      entry.places.lazy.filter { [zones] in $0.state != .departed && !zones.isLocked($0.zone) }
-        .map(\.zone))
+  /// The zones that contain a record or its tombstone, and are not locked yet. Mostly there is none.
+  private func unlocked(_ entry: RecordEntry) -> [String] {
+    var open: [String] = []
+    for place in entry.places where place.state != .departed && !zones.isLocked(place.zone) {
+      open.append(place.zone)
+    }
+    return open
   }
 
   /// Whether a zone has records besides its members.
