@@ -44,13 +44,16 @@ package struct RecordStamps: Hashable, Sendable {
   package init?(_ text: String) {
     var text = text
     let parsed = text.withUTF8 { bytes -> (ColumnStamp, [Change])? in
-      var parts = bytes.split(separator: UInt8(ascii: ";")).makeIterator()
-      guard let first = parts.next(), let creation = Self.parse(first) else { return nil }
+      var rest = bytes[...]
+      guard let creation = Self.read(&rest) else { return nil }
       var changed: [Change] = []
-      while let part = parts.next() {
-        guard let end = part.firstIndex(of: UInt8(ascii: "=")), let stamp = Self.parse(part[(end + 1)...])
+      while !rest.isEmpty {
+        guard rest.popFirst() == UInt8(ascii: ";"), let end = rest.firstIndex(of: UInt8(ascii: "="))
         else { return nil }
-        changed.append(Change(column: String(decoding: part[..<end], as: UTF8.self), stamp: stamp))
+        let column = String(decoding: rest[..<end], as: UTF8.self)
+        rest = rest[(end + 1)...]
+        guard let stamp = Self.read(&rest) else { return nil }
+        changed.append(Change(column: column, stamp: stamp))
       }
       return (creation, changed)
     }
@@ -93,18 +96,48 @@ package struct RecordStamps: Hashable, Sendable {
 
   /// The stored form.
   package var text: String {
-    changed.reduce(Self.write(creation)) { $0 + ";" + $1.column + "=" + Self.write($1.stamp) }
+    var text = ""
+    Self.write(creation, to: &text)
+    for change in changed {
+      text += ";"
+      text += change.column
+      text += "="
+      Self.write(change.stamp, to: &text)
+    }
+    return text
   }
 
-  private static func write(_ stamp: ColumnStamp) -> String {
-    "\(stamp.rev).\(stamp.stamp.text).\(stamp.device)"
+  private static func write(_ stamp: ColumnStamp, to text: inout String) {
+    text += String(stamp.rev)
+    text += "."
+    text += stamp.stamp.text
+    text += "."
+    text += String(stamp.device)
   }
 
-  private static func parse(_ text: some Collection<UInt8>) -> ColumnStamp? {
-    let parts = text.split(separator: UInt8(ascii: ".")).map { String(decoding: $0, as: UTF8.self) }
-    guard parts.count == 3, let rev = Int64(parts[0]), let stamp = Stamp(parts[1]),
-      let device = Int64(parts[2])
+  private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
+
+  /// Takes a stamp from the beginning of a text.
+  private static func read(_ bytes: inout Bytes) -> ColumnStamp? {
+    guard let rev = readNumber(&bytes), bytes.popFirst() == UInt8(ascii: "."),
+      let stamp = Stamp(utf8: bytes.prefix(16))
     else { return nil }
+    bytes = bytes.dropFirst(16)
+    guard bytes.popFirst() == UInt8(ascii: "."), let device = readNumber(&bytes) else { return nil }
     return ColumnStamp(rev: rev, stamp: stamp, device: device)
+  }
+
+  /// Takes a number from the beginning of a text.
+  private static func readNumber(_ bytes: inout Bytes) -> Int64? {
+    var number: Int64 = 0
+    let count = bytes.count
+    while let digit = bytes.first.map({ $0 &- UInt8(ascii: "0") }), digit < 10 {
+      let (product, isTooLarge) = number.multipliedReportingOverflow(by: 10)
+      let (sum, isBeyond) = product.addingReportingOverflow(Int64(digit))
+      if isTooLarge || isBeyond { return nil }
+      number = sum
+      bytes.removeFirst()
+    }
+    return bytes.count < count ? number : nil
   }
 }

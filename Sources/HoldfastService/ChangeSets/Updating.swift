@@ -28,14 +28,14 @@ struct Updating: ChangeSetPart {
     if table.zone == .explicit { try MemberRules(run: run).checkMember(operation, live) }
     let rev = run.seen(rev, of: live)
     var merge = RecordMerge(live)
-    let isAgain = isAgain(operation, live)
     for setting in operation.settings {
       if table.zone == .explicit, setting.column != stores.memberColumns.role { continue }
       // A create lists all columns. A null in it is not an edit.
       if operation.kind == .create, setting.value == .null { continue }
       let column = table.columns[setting.column]
       // Two devices have created the record, and each has counted from the default value.
-      let isCounted = operation.kind == .create && column.policy == .counter && !isAgain
+      let isCounted =
+        operation.kind == .create && column.policy == .counter && !isAgain(operation, live)
       let base = setting.base ?? (isCounted ? column.defaultValue ?? .null : nil)
       let edit = ColumnEdit(
         value: setting.value, base: base, rev: rev, stamp: stamp(of: operation), device: author.device,

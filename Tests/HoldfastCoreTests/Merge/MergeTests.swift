@@ -75,6 +75,7 @@ struct MergeTests {
     let good = "1.0000000000000000.1"
     let wrong = [
       "", "1", "1.2.3", "x;y", "\(good);title", "\(good).1", "\(good);title=1.2", ".0000000000000000.1",
+      "\(good);", "1.0000000000000000.", "1.000000000000000.1", "9223372036854775808.0000000000000000.1",
     ]
     for text in wrong { #expect(RecordStamps(text) == nil) }
   }
