@@ -72,7 +72,7 @@ struct Bench: Sendable {
     defer { server.stop() }
     let needsLoad = parts.contains(.creates) || parts.contains(.syncs) || parts.contains(.purging)
     let load = try await Self.signUp(needsLoad ? 64 : 0, at: server.url)
-    let others = try await Self.signUp(database == nil ? 0 : 3, named: "delta", at: server.url)
+    let others = try await Self.signUp(database == nil ? 0 : 2, named: "delta", at: server.url)
     var bench = ServerBench(port: server.port, tokens: load.tokens, zones: load.users)
     var results: [Measurement.Result] = []
     func add(_ result: Measurement.Result) {
@@ -139,33 +139,29 @@ struct Bench: Sendable {
     return results
   }
 
-  /// The throughput of large change sets, and of small changes to large zones; nothing for SQLite.
+  /// The throughput of a first download, and of small changes to large zones; nothing for SQLite.
   private func deltas(_ port: UInt16, _ load: (tokens: [String], users: [String])) throws -> [Measurement
     .Result]
   {
     guard let database else { return [] }
     let sql = PgBench(url: database, folder: folder)
-    let deltas = (0..<3).map {
+    let deltas = (0..<2).map {
       DeltaBench(port: port, sql: sql, token: load.tokens[$0], user: load.users[$0])
     }
-    try deltas[1].fill(1_000_000)
-    try deltas[2].fill(10_000)
+    try deltas[0].fill(1_000_000)
+    try deltas[1].fill(10_000)
     return [
       .init(
-        name: "records in change sets of 1,000", rate: try deltas[0].largeSets(count: 30),
-        limitName: "pgbench, 1,000 a row set", limit: try sql.bareSets(count: 30, with: "a note") * 1000,
-        floor: nil),
-      .init(
-        name: "first download by changes, served", rate: try deltas[1].download(pages: 10),
-        limitName: "COPY of the rows", limit: try sql.copyOut(of: load.users[1], count: 100_000), floor: nil),
+        name: "first download by changes, served", rate: try deltas[0].download(pages: 10),
+        limitName: "COPY of the rows", limit: try sql.copyOut(of: load.users[0], count: 100_000), floor: nil),
       .init(
         name: "100 changes, 64 connections",
-        rate: try deltas[2].lastChanges(connections: 64, requests: 20_000),
+        rate: try deltas[1].lastChanges(connections: 64, requests: 20_000),
         limitName: "pgbench, 100 rows", limit: try sql.reads(of: 100, clients: 64, count: 64_000), floor: nil),
       .init(
         name: "100 changes out of 1,000,000 records",
-        rate: try deltas[1].lastChanges(connections: 1, requests: 2000),
-        limitName: "100 out of 10,000", limit: try deltas[2].lastChanges(connections: 1, requests: 2000),
+        rate: try deltas[0].lastChanges(connections: 1, requests: 2000),
+        limitName: "100 out of 10,000", limit: try deltas[1].lastChanges(connections: 1, requests: 2000),
         floor: nil),
     ]
   }
@@ -211,8 +207,7 @@ struct Bench: Sendable {
     var (creates, sets, cascades): (Rates, Rates, Rates) = ([], [], [])
     for _ in 0..<runs {
       creates.append(try await bench.creates(requests: 20))
-      // With PostgreSQL they are among the deltas.
-      if database == nil { sets.append(try await bench.changeSets(requests: 20)) }
+      sets.append(try await bench.changeSets(requests: 20))
       cascades.append(try await bench.cascade())
     }
     let engine = database == nil ? "raw SQLite" : "PostgreSQL alone"
@@ -220,7 +215,7 @@ struct Bench: Sendable {
       ("creates by 1,000 in a request", creates, 0.2), ("change sets of 1,000 creates", sets, 0.1),
       ("a cascade of 8,000 records", cascades, nil),
     ]
-    return all.filter { !$0.rates.isEmpty }.map {
+    return all.map {
       Measurement.Result(
         name: $0.name, rate: Measurement.median($0.rates.map(\.rate)), limitName: engine,
         limit: Measurement.median($0.rates.map(\.limit)), floor: database == nil ? $0.floor : nil)

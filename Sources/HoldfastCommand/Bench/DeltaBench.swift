@@ -2,42 +2,13 @@ import Foundation
 import Holdfast
 import HoldfastHTTP
 
-/// Further work for PostgreSQL: large change sets, and small changes to large zones.
+/// Further work for PostgreSQL: a first download, and small changes to large zones.
 struct DeltaBench {
   let port: UInt16
   let sql: PgBench
   /// A token of the user's device.
   let token: String
   let user: String
-
-  /// Records per second in change sets of 1,000 creates each.
-  func largeSets(count: Int) throws -> Double {
-    var (next, chain, answers, reached) = (Int64(1), Fingerprint.beginning, Int64(0), "")
-    var sets = (0..<count).map { _ in
-      let operations = (0..<1000).map { _ in
-        """
-        {"op":"create","table":"notes","id":"\(StoreEnvironment.system.newID())","at":"0000000000010000",\
-        "columns":{"text":"a note"}}
-        """
-      }
-      return Array("[\(operations.joined(separator: ","))]".utf8)
-    }
-    let result = try generator(requests: count).run { _, answer in
-      if let answer, let parsed = try? SyncAnswer(body: Array(answer)) {
-        (next, chain, answers) = (parsed.confirmed + 1, parsed.chain, parsed.confirmed)
-        reached = parsed.parts.first?.to ?? reached
-      }
-      guard let set = sets.popLast() else { return [] }
-      var body = SyncRequest()
-      (body.first, body.chain, body.acknowledgedRefusals) = (next, chain, answers)
-      if !reached.isEmpty { body.acks = [.init(zone: user, token: reached)] }
-      body.digest = Self.digest(body.acks)
-      body.takesAsSent = true
-      return request(body, sealed: [set])
-    }
-    guard result.errors == 0 else { throw BenchError(text: "\(result.errors) change sets failed") }
-    return result.rate * 1000
-  }
 
   /// Fills the user's zone by SQL.
   func fill(_ records: Int) throws {
