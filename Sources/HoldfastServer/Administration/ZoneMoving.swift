@@ -50,23 +50,24 @@ public final class ZoneMoving {
     guard let place else {
       throw ServerError(.notFound, "There is no zone \(zone) in \(sourceName). `holdfast zones` lists them.")
     }
+    if let there, there.leftFor == nil {
+      try follow(zone, place, there, discards: discards)
+      return nil
+    }
     if let database = place.leftFor, database != targetName {
       throw ServerError(.refused, "The zone \(zone) has moved to the database \(database).")
-    }
-    if let there, there.leftFor == nil {
-      if there.number > place.number { try giveUp(zone, there.number, discards: discards) }
-      guard there.number >= place.number, there.number > 0 else {
-        throw ServerError(.refused, "The zone \(zone) is in \(targetName), too.")
-      }
-      return nil
     }
     var number = place.number
     if place.leftFor == nil {
       number = max(place.number, there?.number ?? 0) + 1
       _ = try invite(zone)
       try letGo(zone, number)
-    } else if let there, there.number >= number {
-      throw ServerError(.refused, "The move of the zone \(zone) was cancelled. Repeat it with --cancel.")
+    } else if let there, there.number >= number, let database = there.leftFor {
+      throw ServerError(
+        .refused,
+        database == sourceName
+          ? "The move of the zone \(zone) was cancelled. Repeat it with --cancel."
+          : "The zone \(zone) has moved on to the database \(database).")
     }
     return try arrive(zone, number, members: invite(zone))
   }
@@ -82,7 +83,12 @@ public final class ZoneMoving {
     if let there, there.leftFor == nil {
       throw ServerError(.refused, "The zone \(zone) has arrived in \(targetName). Move it back.")
     }
-    if there == nil || there.map({ $0.number < place.number }) == true {
+    if let there, there.number >= place.number {
+      // A cancellation that was interrupted goes on.
+      guard there == ZonePlace(leftFor: sourceName, number: place.number) else {
+        throw ServerError(.refused, "The zone \(zone) has arrived in \(targetName), and has moved on.")
+      }
+    } else {
       try target.change(.move) { [sourceName] work, _, audited in
         audited = .init(target: zone, detail: "cancelled: stays in \(sourceName)")
         try ZoneMoves(work).refuse(zone, stayingIn: sourceName, number: place.number)
@@ -164,17 +170,22 @@ public final class ZoneMoving {
     return Moved(database: targetName, records: records, deletions: deletions, members: members)
   }
 
-  /// Lets a copy of a zone go that a restore has brought back.
-  private func giveUp(_ zone: String, _ number: Int64, discards: Bool) throws {
+  /// Has the source say that a zone is in the target, where it is: it may have moved on from another database, or a restore has brought a copy back.
+  private func follow(_ zone: String, _ place: ZonePlace, _ there: ZonePlace, discards: Bool) throws {
+    if place == ZonePlace(leftFor: targetName, number: there.number) { return }
+    guard there.number > place.number else {
+      throw ServerError(.refused, "The zone \(zone) is in \(targetName), too: docs/MOVING.md, section 5.")
+    }
     try source.change(.move, Footprint(zones: [zone])) { [source, targetName] work, _, audited in
-      audited = .init(target: zone, detail: "a restored copy is given up, the zone is in \(targetName)")
-      if try !discards && work.stores.ledger.seq(of: zone) > source.restoredSeq(of: zone) {
+      audited = .init(target: zone, detail: "is in \(targetName)")
+      let isWritten = try work.stores.ledger.seq(of: zone) > source.restoredSeq(of: zone)
+      if place.leftFor == nil, isWritten, !discards {
         throw ServerError(
           .refused,
           "The zone \(zone) has moved to \(targetName), was restored here, and was written to since. `holdfast export` shows both. --discard gives up what was written here."
         )
       }
-      try ZoneMoves(work).letGo(zone, to: targetName, number: number, isThere: true)
+      try ZoneMoves(work).follow(zone, to: targetName, number: there.number)
     }
   }
 }

@@ -18,16 +18,27 @@ package struct ZoneMoves {
   /// - Parameters:
   ///   - database: where it goes.
   ///   - number: that of the move.
-  ///   - isThere: whether it is there already, and this is a copy that a restore has brought back.
   /// - Throws: `ServerError`: `notFound`, `refused` if it can't move.
-  package func letGo(_ zone: String, to database: String, number: Int64, isThere: Bool = false) throws {
+  package func letGo(_ zone: String, to database: String, number: Int64) throws {
     guard try ledger.exists(zone) else {
       throw ServerError(.notFound, "There is no zone \(zone). `holdfast zones` lists them.")
     }
     if let other = try ledger.leftFor(zone) {
       throw ServerError(.refused, "The zone \(zone) has moved to the database \(other) meanwhile.")
     }
-    if !isThere { try requireMovable(zone) }
+    try requireMovable(zone)
+    try close(zone, to: database, number: number)
+  }
+
+  /// Says that a zone is in a database in which it has arrived: it may have moved on from another one, or a restore has brought a copy back here.
+  package func follow(_ zone: String, to database: String, number: Int64) throws {
+    guard try ledger.exists(zone), try work.store.zones.moveNumber(of: zone) < number else {
+      throw ServerError(.refused, "Another command has moved the zone \(zone) meanwhile.")
+    }
+    try close(zone, to: database, number: number)
+  }
+
+  private func close(_ zone: String, to database: String, number: Int64) throws {
     let members = try ledger.roles(in: zone)
     for (user, role) in members { ledger.setRole(nil, over: role, of: user, in: zone) }
     let seq = try ledger.next(zone)

@@ -201,6 +201,30 @@ import Testing
     try scene.check()
   }
 
+  @Test("a zone that has moved on is not taken back, and the first database can name the third (I8)")
+  func movedOn() throws {
+    let third = try TestServer()
+    _ = third.world.random(13)
+    #expect(try scene.join(third, as: "c").taken.isEmpty)
+    func move(_ from: TestServer, _ to: TestServer) throws -> ZoneMoving {
+      try ZoneMoving(
+        from: Administration(from.location, environment: from.world.environment),
+        to: Administration(to.location, environment: to.world.environment), in: scene.administration)
+    }
+    _ = try moving().move(list)
+    #expect(try move(scene.b, third).move(list)?.records == 3)
+    #expect(throws: ServerError.self) { try moving().cancel(list) }
+    #expect(throws: ServerError.self) { _ = try moving().move(list) }
+    let place = { try Administration(scene.a.location).place(of: list)?.leftFor }
+    #expect(try place() == "b")
+    #expect(try move(scene.a, third).move(list) == nil)
+    #expect(try place() == "c")
+    #expect(try ann.sync().moved.map(\.database) == ["c"])
+    #expect(try move(third, scene.a).move(list)?.records == 3)
+    #expect(try place() == nil)
+    try scene.check()
+  }
+
   @Test("a change token of before deletions that were purged in the other database is fenced (I8)")
   func purged() throws {
     let token = try #require(try RestClient(ann).get("/v1/zones/\(list)/changes").json["to"]?.stringValue)
