@@ -83,6 +83,7 @@ struct LaneMemory {
     guard seesAll, !footprints.isEmpty else { return nil }
     var fetched = Fetched()
     var created: Set<Footprint.Key> = []
+    created.reserveCapacity(footprints.reduce(0) { $0 + $1.created.count })
     for footprint in footprints where !add(footprint, to: &fetched, &created) { return nil }
     return fetched
   }
@@ -91,7 +92,9 @@ struct LaneMemory {
   func areVerbatim(_ footprints: [Footprint]) -> Bool {
     guard let traits else { return false }
     return footprints.allSatisfy { footprint in
-      (footprint.records + footprint.newRecords).allSatisfy { traits.verbatim.contains($0.table) }
+      [footprint.records, footprint.created, footprint.newRecords].allSatisfy { keys in
+        keys.allSatisfy { traits.verbatim.contains($0.table) }
+      }
     }
   }
 
@@ -104,10 +107,15 @@ struct LaneMemory {
     else { return false }
     fetched.devices[number] = .some(row)
     for zone in footprint.zones where !add(zone: zone, footprint.user, to: &fetched) { return false }
-    for key in footprint.created where records[key] == nil && created.insert(key).inserted {
-      fetched.absent.append(key)
+    var there = footprint.records + footprint.parents
+    for key in footprint.created {
+      if records[key] != nil {
+        there.append(key)
+      } else if created.insert(key).inserted {
+        fetched.absent.append(key)
+      }
     }
-    for key in footprint.records + footprint.parents where !created.contains(key) {
+    for key in there where !created.contains(key) {
       guard let entry = records[key] else { return false }
       fetched.records[key] = entry
       for place in entry.places where place.state != .departed {
@@ -152,6 +160,6 @@ struct LaneMemory {
     }
     for (member, role) in delta.roles where roles[member] != nil { roles[member] = .some(role) }
     // The database may store other values than those that were written.
-    for change in delta.records { records[change.key] = nil }
+    if !records.isEmpty { for change in delta.records { records[change.key] = nil } }
   }
 }

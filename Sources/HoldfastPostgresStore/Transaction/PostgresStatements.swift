@@ -72,10 +72,16 @@ package struct PostgresStatements {
     SELECT CASE WHEN pg_current_snapshot()::text = $1 AND pg_current_xact_id()::text = $2 THEN true
       WHEN $3 THEN holdfast.overtaken() IS NULL ELSE false END
     """
-  /// Fails if there is anything of the records with the tables `$1` and ids `$2`.
+  /// Fails if there is anything of the records with the tables `$1` and ids `$2`, of which `$3` is the least and `$4` the greatest. Ids are made in
+  /// the order of time, so few others lie between those that come together: up to `$5` of them are read at once, and no id alone.
   static let expectAbsent: PostgresStatement = """
-    SELECT holdfast.overtaken() FROM unnest($1::text[], $2::text[]) AS k (t, i)
-    JOIN holdfast.records r ON r.record_table = k.t AND r.id = k.i LIMIT 1
+    WITH near AS MATERIALIZED (
+      SELECT r.id FROM holdfast.records r WHERE r.id >= $3 AND r.id <= $4 ORDER BY r.id LIMIT $5
+    )
+    SELECT holdfast.overtaken() WHERE CASE WHEN NOT EXISTS (SELECT FROM near) THEN false
+      WHEN (SELECT count(*) FROM near) < $5 THEN EXISTS (SELECT id FROM near INTERSECT SELECT unnest($2::text[]))
+      ELSE EXISTS (SELECT FROM unnest($1::text[], $2::text[]) AS k (t, i)
+        JOIN holdfast.records r ON r.record_table = k.t AND r.id = k.i) END
     """
   /// Whether a trigger or rule of a team may run in a transaction that writes the tables `$1`: one of theirs, of Holdfast's own tables, of a part
   /// of these, or of a table that a foreign key with an action leads to.

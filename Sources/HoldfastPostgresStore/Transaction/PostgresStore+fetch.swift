@@ -95,7 +95,7 @@ extension PostgresStore {
       }
       let written = Set(joined.written.keys).union(joined.created.keys).map { layout.relations[$0] }
       // Where the database may fill a column in, a record is not as it was sent.
-      if footprints.contains(where: { $0.records.count >= Self.manyRecords }),
+      if footprints.contains(where: { $0.records.count + $0.created.count >= Self.manyRecords }),
         !written.contains(where: \.isFilled)
       {
         let relations = written.map(\.name).sorted()
@@ -205,8 +205,10 @@ extension Fetched {
       let isZoneHeld =
         !held.isEmpty
         && (footprint.zones.contains { held.contains($0) }
-          || footprint.records.contains(where: isHeld) || footprint.parents.contains(where: isHeld))
-      let isRecordHeld = !busy.isEmpty && footprint.records.contains { busy.contains($0) }
+          || [footprint.records, footprint.created, footprint.parents].contains { $0.contains(where: isHeld) })
+      let isRecordHeld =
+        !busy.isEmpty
+        && [footprint.records, footprint.created].contains { $0.contains(where: busy.contains) }
       if isDeviceHeld || isZoneHeld || isRecordHeld { waiting.insert(index) }
     }
   }

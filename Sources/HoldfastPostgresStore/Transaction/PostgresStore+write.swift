@@ -25,10 +25,14 @@ extension PostgresStore {
     WHERE r.record_table = u.record_table AND r.id = u.id AND r.zone = u.zone
     """
   // A row that conflicts was made by somebody without the zone's lock.
+  private static let addLivePlaces: PostgresStatement = """
+    INSERT INTO holdfast.records (zone, seq, record_table, id, rev, stamps, size)
+    SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::bigint[])
+    """
   private static let addPlaces = PostgresStatement(insertPlaces)
   private static let insertPlaces = """
-    INSERT INTO holdfast.records (zone, seq, record_table, id, rev, state, stamps, stamp, device, deleted_seq, size)
-    SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::text[],
+    INSERT INTO holdfast.records (zone, seq, record_table, id, rev, stamps, size, state, stamp, device, deleted_seq)
+    SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::bigint[],
       $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[])
     """
   private static let putPlaces = PostgresStatement(
@@ -122,9 +126,13 @@ extension PostgresStore {
     let zones = assumed.zones.keys.filter { !changed.contains($0) }.sorted()
     if !zones.isEmpty { pipe.send(PostgresStatements.holdZones, PostgresParameters(array: zones)) }
     if assumed.absent.isEmpty { return }
+    let ids = assumed.absent.map(\.id)
     var absent = PostgresParameters()
-    absent.append(array: assumed.absent.lazy.map { self.schema.tables[$0.table].name })
-    absent.append(array: assumed.absent.lazy.map(\.id))
+    absent.append(array: assumed.absent.lazy.map { [layout] in layout.relations[$0.table].table })
+    absent.append(array: ids)
+    absent.append(ids.min())
+    absent.append(ids.max())
+    absent.append(Int64(ids.count))
     pipe.send(PostgresStatements.expectAbsent, absent)
   }
 
@@ -176,7 +184,7 @@ extension PostgresStore {
 
   private func writePlaces(_ changes: [ChangedRecord], _ pipe: PostgresPipeline) {
     var dropped: [(key: Footprint.Key, zone: String)] = []
-    var (added, put): ([Placed], [Placed]) = ([], [])
+    var (live, added, put): ([Placed], [Placed], [Placed]) = ([], [], [])
     for change in changes {
       let before = change.before?.places ?? RecordPlaces()
       for place in before where change.now.places[place.zone] == nil {
@@ -185,7 +193,11 @@ extension PostgresStore {
       for place in change.now.places {
         let old = before[place.zone]
         if old == nil {
-          added.append((change.key, place))
+          if place.state == .live {
+            live.append((change.key, place))
+          } else {
+            added.append((change.key, place))
+          }
         } else if old != place {
           put.append((change.key, place))
         }
@@ -198,27 +210,34 @@ extension PostgresStore {
       parameters.append(array: dropped.lazy.map(\.zone))
       pipe.send(Self.dropPlaces, parameters)
     }
-    send(put, Self.putPlaces, pipe)
-    send(added, Self.addPlaces, pipe)
+    if !put.isEmpty { pipe.send(Self.putPlaces, parameters(of: put)) }
+    if !added.isEmpty { pipe.send(Self.addPlaces, parameters(of: added)) }
+    if !live.isEmpty { pipe.send(Self.addLivePlaces, liveParameters(of: live)) }
   }
 
   private typealias Placed = (key: Footprint.Key, place: RecordPlace)
 
-  private func send(_ placed: [Placed], _ statement: PostgresStatement, _ pipe: PostgresPipeline) {
-    if placed.isEmpty { return }
-    var parameters = PostgresParameters()
-    parameters.append(array: placed.lazy.map(\.place.zone))
-    parameters.append(array: placed.lazy.map(\.place.seq))
-    parameters.append(array: placed.lazy.map { self.schema.tables[$0.key.table].name })
-    parameters.append(array: placed.lazy.map(\.key.id))
-    parameters.append(array: placed.lazy.map(\.place.rev))
+  /// What live records and others have.
+  private func parameters(of placed: [Placed]) -> PostgresParameters {
+    var parameters = liveParameters(of: placed)
     parameters.append(array: placed.lazy.map(\.place.state.rawValue))
-    parameters.append(array: placed.lazy.map(\.place.stamps))
     parameters.append(array: placed.lazy.map(\.place.stamp))
     parameters.append(array: placed.lazy.map(\.place.device))
     parameters.append(array: placed.lazy.map(\.place.deletedSeq))
+    return parameters
+  }
+
+  /// What live records have: a new one has no more.
+  private func liveParameters(of placed: [Placed]) -> PostgresParameters {
+    var parameters = PostgresParameters()
+    parameters.append(array: placed.lazy.map(\.place.zone))
+    parameters.append(array: placed.lazy.map(\.place.seq))
+    parameters.append(array: placed.lazy.map { [layout] in layout.relations[$0.key.table].table })
+    parameters.append(array: placed.lazy.map(\.key.id))
+    parameters.append(array: placed.lazy.map(\.place.rev))
+    parameters.append(array: placed.lazy.map(\.place.stamps))
     parameters.append(array: placed.lazy.map(\.place.size))
-    pipe.send(statement, parameters)
+    return parameters
   }
 
   /// Writes the tables: first new records, parents first; then changes; then deletions, children first.

@@ -115,8 +115,8 @@ final class SQLiteStore: StoreWriter {
     }
     // To ask for one thing after the other costs no more, but for records that are not there.
     var fetched = Fetched()
-    let records = footprints.lazy.flatMap(\.records)
-    for (table, keys) in Dictionary(grouping: records, by: \.table) where keys.count >= Self.manyRecords {
+    let named = footprints.lazy.flatMap { [$0.records, $0.created].joined() }
+    for (table, keys) in Dictionary(grouping: named, by: \.table) where keys.count >= Self.manyRecords {
       fetched.absent += try tables[table].absent(keys.map(\.id)).map { Footprint.Key(table: table, id: $0) }
     }
     return fetched

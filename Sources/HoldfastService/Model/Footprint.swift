@@ -17,9 +17,9 @@ package struct Footprint: Sendable {
   package var device: DeviceKey?
   /// The user who writes.
   package var user: String?
-  /// Records that operations name.
+  /// Records that operations name, without those that they create.
   package var records: [Key] = []
-  /// Those of `records` that operations create. Of most there is nothing yet.
+  /// Records that operations create. Of most there is nothing yet.
   package var created: [Key] = []
   /// Records to create under ids that the server generated. No place of them exists yet.
   package var newRecords: [Key] = []
@@ -55,17 +55,25 @@ extension Footprint {
   mutating func add(_ operation: RecordOperation, _ schema: SyncSchema, user: String) {
     let table = schema.tables[operation.table]
     let key = Key(table: operation.table, id: operation.id)
-    if operation.hasNewID { newRecords.append(key) } else { records.append(key) }
-    if operation.kind == .create, !operation.hasNewID { created.append(key) }
+    if operation.hasNewID {
+      newRecords.append(key)
+    } else if operation.kind == .create {
+      created.append(key)
+    } else {
+      records.append(key)
+    }
     for link in schema.links(of: operation.table) where link.isInZone {
       if let id = operation.value(of: link.column)?.text { parents.append(Key(table: link.target, id: id)) }
     }
     switch table.zone {
     case .root: zones.append(operation.id)
-    case .user: zones.append(user)
-    case .public(let name): zones.append(name)
-    case .explicit: if let zone = operation.zone { zones.append(zone) }
+    case .user: add(zone: user)
+    case .public(let name): add(zone: name)
+    case .explicit: if let zone = operation.zone { add(zone: zone) }
     case .parent, .server: break
     }
   }
+
+  /// Adds a zone, unless it is that of the operation before.
+  private mutating func add(zone: String) { if zones.last != zone { zones.append(zone) } }
 }

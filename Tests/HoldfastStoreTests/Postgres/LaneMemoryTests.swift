@@ -263,20 +263,40 @@ import Testing
     #expect(try SQLWriter(server).texts("SELECT id FROM items WHERE id = '\(item)'").isEmpty)
   }
 
-  @Test("a create of a record that was deleted does not bring it back (I8)") func deleted() throws {
+  /// Creates of items with new ids behind others.
+  private func creates(_ ids: [String], with others: Int, _ list: String, by device: TestDevice) -> [Sent] {
+    (ids + (0..<others).map { _ in device.newID() }).map {
+      .create("items", $0, ["list_id": .string(list), "title": "Milk"], at: Stamp(milliseconds: 1))
+    }
+  }
+
+  @Test(
+    "a create of a record that was deleted does not bring it back in another zone, however many are with it (I8)",
+    arguments: [0, 2, 40])
+  func deleted(others: Int) throws {
     let alice = try server.signUp("alice")
-    let list = try alice.makeList()
+    let (list, second) = (try alice.makeList(), try alice.makeList("Second"))
     let item = try alice.makeItem(list)
     let other = try server.signIn("alice")
     try other.pull()
     try alice.sync([.delete("items", item)])
-    try becomeQuiet(alice, list)
-    _ = try other.sync([
-      .create(
-        "items", item, ["list_id": .string(list), "title": "Milk"], at: Stamp(milliseconds: 1))
-    ])
+    for list in [list, second] { try becomeQuiet(other, list) }
+    #expect(
+      try !isFromMemory { _ = try other.sync(creates([item], with: others, second, by: other)) })
     try other.pull()
-    #expect(!other.has("items", item))
+    #expect(!other.has("items", item) && other.all("items").count > others)
+    #expect(try server.findings() == [])
+  }
+
+  @Test("records are made without a look-up where others have ids between theirs", arguments: [0, 40])
+  func idsBetween(others: Int) throws {
+    let alice = try server.signUp("alice")
+    let list = try alice.makeList()
+    let item = alice.newID()
+    try becomeQuiet(alice, list)
+    #expect(try isFromMemory { _ = try alice.sync(creates([item], with: others, list, by: alice)) })
+    try alice.pull()
+    #expect(alice.has("items", item))
     #expect(try server.findings() == [])
   }
 
