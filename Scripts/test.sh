@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests, all or those whose name has the word given, and ends with "N passed, N failed". What goes through the
 # server's store runs on SQLite, on PostgreSQL, and some of it on PostgreSQL behind PgBouncer. All of them means the simulation too: its
-# named scenarios, interrupted at every 160th step, others each time, then new seeds for a fifth of a minute. Two of these parts run beside
+# named scenarios, interrupted at every 200th step, others each time, then new seeds for a fifth of a minute. Two of these parts run beside
 # each other: more than that take longer on two processors, as they wait for each other.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -139,7 +139,7 @@ start on_postgres HoldfastStore "${one_store[@]}" "${chosen[@]}"
 start run 'on SQLite' EndToEnd
 start javascript "${1:-}"
 start on_postgres HoldfastServer "${one_store[@]}"
-if (($# == 0)); then start simulate --scenarios --every 160; fi
+if (($# == 0)); then start simulate --scenarios --every 200; fi
 start run 'on SQLite' HoldfastStore
 start on_postgres EndToEnd "${one_store[@]}" "${once[@]}"
 if (($# == 0)); then
