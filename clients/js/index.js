@@ -1,7 +1,7 @@
 // A client of Holdfast for browsers and Node: docs/CLIENTS.md.
 
 export { openBrowserFolder, openBrowserStore } from "./src/browser.js";
-export { ServerError, SyncEngine, SyncError } from "./src/engine.js";
+export { SyncEngine } from "./src/engine.js";
 export { FolderEngine } from "./src/folder-engine.js";
 export { derivedIdentifier } from "./src/identifiers.js";
 export { IndexedDBStorage } from "./src/indexeddb-storage.js";
@@ -12,4 +12,4 @@ export { StoreError } from "./src/store-error.js";
 export { StoreFolder } from "./src/store-folder.js";
 export { Tabs } from "./src/tabs.js";
 export { WriteError } from "./src/write-error.js";
-export { FetchTransport } from "./src/transport.js";
+export { FetchTransport, ServerError, SyncError } from "./src/transport.js";

@@ -114,6 +114,15 @@ extension PostgresReader {
     }
   }
 
+  package func places(of zones: [String]) throws -> TextMap<ZonePlace> {
+    try requireMoment()
+    let rows = try connection.query(PostgresReadStatements.findPlaces, PostgresParameters(array: zones))
+    return TextMap(
+      rows.indices.map {
+        (rows.text($0, 0), ZonePlace(leftFor: rows.optionalText($0, 1), number: rows.int64($0, 2)))
+      })
+  }
+
   package func keptResult(_ token: TokenHash, of user: String) throws -> KeptResult.Head? {
     let rows = try connection.query(
       PostgresCollections.findResult, PostgresParameters(user, token.withBytes { Array($0) }))

@@ -301,7 +301,7 @@ final class PostgresReader: StoreReader {
   /// Ensures that the next read is from the snapshot of the previous ones.
   ///
   /// - Throws: `Incomplete` if that needs a transaction.
-  private func requireMoment() throws { if case .whole = reading { throw Incomplete() } }
+  func requireMoment() throws { if case .whole = reading { throw Incomplete() } }
 
   func zone(_ zone: String, for user: String?) throws -> ZoneProgress? {
     if let device, device.device?.key.user == user, let seen = device.zones.first(where: { $0.zone == zone })
@@ -335,15 +335,6 @@ final class PostgresReader: StoreReader {
     return TextMap(
       rows.indices.map {
         (rows.text($0, 0), RestoredZone(seq: rows.int64($0, 1), purged: rows.int64($0, 2)))
-      })
-  }
-
-  func places(of zones: [String]) throws -> TextMap<ZonePlace> {
-    try requireMoment()
-    let rows = try connection.query(Read.findPlaces, PostgresParameters(array: zones))
-    return TextMap(
-      rows.indices.map {
-        (rows.text($0, 0), ZonePlace(leftFor: rows.optionalText($0, 1), number: rows.int64($0, 2)))
       })
   }
 

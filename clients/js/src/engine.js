@@ -11,34 +11,13 @@ import { RequestSize } from "./request-size.js";
 import { isCurrent, prepareRequest, quarantineOldest } from "./requests.js";
 import { adopt, otherUser, parseSession } from "./sessions.js";
 import { SyncMachine } from "./sync-machine.js";
+import { ServerError, SyncError } from "./transport.js";
 
 /** From how many claims of the request, or bytes, an answer is no empty one. */
 const substance = { claims: 100, bytes: 256 << 10 };
 
-/** A request of an account or of sharing that the server refused. */
-export class ServerError extends Error {
-  name = "ServerError";
-
-  constructor(problem) {
-    super(problem.detail ?? problem.title ?? problem.code);
-    this.code = problem.code;
-    this.problem = problem;
-  }
-}
-
 /** No whole answer came to a request. */
 class Unreachable extends Error {}
-
-/** The server can't be reached, or nobody is signed in. */
-export class SyncError extends Error {
-  name = "SyncError";
-
-  /** @param code `offline` or `signed-out` */
-  constructor(code, message) {
-    super(message);
-    this.code = code;
-  }
-}
 
 /** Keeps a store and a server in step. */
 export class SyncEngine {
@@ -48,8 +27,7 @@ export class SyncEngine {
    */
   constructor({ store, transport, app, usesCookie = false, streams = true, timers = globalThis }) {
     Object.assign(this, { store, transport, app, usesCookie, timers });
-    this.canStream = streams;
-    this.isStarted = false;
+    Object.assign(this, { canStream: streams, isStarted: false, stream: null });
     /** It is there while the engine is started, or syncs by hand. */
     this.machine = null;
     this.requestSize = new RequestSize();
@@ -59,7 +37,6 @@ export class SyncEngine {
     this.status = { state: store.account.isSignedIn ? "idle" : "signedOut" };
     this.observer = (kind) => this.observe(kind);
     store.observers.add((kind) => { if (kind === "ended") this.end(); });
-    this.stream = null;
     /** Called when the server says that zones, or those of refused change sets, are in another database. */
     this.onMove = () => {};
   }
@@ -149,17 +126,19 @@ export class SyncEngine {
   }
 
   /** Signs in with a JWT of the server's identity provider. @throws ServerError; SyncError; RangeError when it is another user's than the data. */
-  async signInWithToken(token, device = "browser") {
-    await this.store.catchUp();
-    const { device: id, session } = this.device;
-    return this.beginSession("v1/sessions", { token, device: { name: device, ...(id ? { id, session } : {}) } });
+  signInWithToken(token, device) {
+    return this.signInWith({ token }, device);
   }
 
   /** Signs in as a guest, with a pass of the user's home: docs/DIRECTORY.md. @throws as `signInWithToken` */
-  async signInWithPass(pass, device = "browser") {
+  signInWithPass(pass, device) {
+    return this.signInWith({ pass }, device);
+  }
+
+  async signInWith(credentials, device = "browser") {
     await this.store.catchUp();
     const { device: id, session } = this.device;
-    return this.beginSession("v1/sessions", { pass, device: { name: device, ...(id ? { id, session } : {}) } });
+    return this.beginSession("v1/sessions", { ...credentials, device: { name: device, ...(id ? { id, session } : {}) } });
   }
 
   /** Before the server makes an account or a session that this device can't have. @param name whose data the device may have; none for nobody's. */

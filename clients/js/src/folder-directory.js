@@ -1,6 +1,6 @@
 // The databases of home's directory in which the user is a guest: their sessions begin with passes of home. docs/DIRECTORY.md; docs/WEB.md, section 4.
 
-import { SyncError } from "./engine.js";
+import { SyncError } from "./transport.js";
 import { home, isDatabaseName } from "./folder-list.js";
 import { otherUser } from "./sessions.js";
 

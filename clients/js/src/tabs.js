@@ -1,6 +1,6 @@
 // Several tabs on one store: each reads and writes, one of them syncs. Web Locks choose it, and a BroadcastChannel tells the others of commits.
 
-import { SyncError } from "./engine.js";
+import { SyncError } from "./transport.js";
 
 /** How long the tab that leads may take to give a sign of life. */
 const silenceLimit = 10_000;

@@ -2,6 +2,28 @@
 
 import { utf8Length } from "./bytes.js";
 
+/** A request of an account or of sharing that the server refused. */
+export class ServerError extends Error {
+  name = "ServerError";
+
+  constructor(problem) {
+    super(problem.detail ?? problem.title ?? problem.code);
+    this.code = problem.code;
+    this.problem = problem;
+  }
+}
+
+/** The server can't be reached, or nobody is signed in. */
+export class SyncError extends Error {
+  name = "SyncError";
+
+  /** @param code `offline` or `signed-out` */
+  constructor(code, message) {
+    super(message);
+    this.code = code;
+  }
+}
+
 const silence = 30_000;
 /** The bytes a millisecond at which a request is sent at the least. */
 const slowest = 4;
