@@ -49,8 +49,8 @@ extension FolderEngine {
   }
 
   /// Asks home in which other databases the user is a guest. Adds those that are not on this device, and begins sessions where there is none, or where the
-  /// last pass is older than a day. `run()` does so at its beginning, every 15 minutes, and when a session has ended; `sync()` does when it is as long ago or one has ended.
-  /// Without a directory nothing is done.
+  /// last pass is older than a day. `run()` does so at its beginning, every 15 minutes, and when a session has ended; `sync()` does when it is as long ago
+  /// or one has ended. Without a directory nothing is done.
   ///
   /// - Throws: `StoreError.offline`; `Problem` when a server refuses, also as nobody is signed in at home; `StoreError.otherUser` when the folder has another
   ///   user's file of that name. What keeps one database from being followed is thrown when all others are.

@@ -19,7 +19,7 @@ extension FolderEngine {
           continue
         }
         carried.insert(target)
-        try? await source.writer.perform { try MovedChangeSets(database: $0).remove(set) }
+        try? await source.discard(set.number)
       }
     }
     return carried

@@ -54,9 +54,4 @@ struct MovedChangeSets {
       return true
     }
   }
-
-  /// Takes one out of quarantine that the other file has.
-  func remove(_ set: MovedChangeSet) throws {
-    try connection.run("DELETE FROM holdfast_quarantine WHERE n = ?1 OR because = ?1", [.integer(set.number)])
-  }
 }

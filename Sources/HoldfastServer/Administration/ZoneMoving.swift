@@ -6,9 +6,6 @@ import HoldfastService
 ///
 /// A move that was interrupted goes on when it is asked for again.
 public final class ZoneMoving {
-  /// How many changes of a zone are in memory at a time.
-  private static let portion = 1000
-
   private let (source, target): (Administration, Administration)
   private let (sourceName, targetName): (String, String)
   private let directory: DirectoryAdministration
@@ -108,7 +105,7 @@ public final class ZoneMoving {
   private func invite(_ zone: String) throws -> Int {
     let column = MemberColumns(source.schema).user
     var users: TextSet = []
-    try source.forEachPage(of: MemberColumns(source.schema).table, in: zone, Self.portion) { changes in
+    try source.forEachPage(of: MemberColumns(source.schema).table, in: zone) { changes in
       for change in changes {
         if case .live(let record) = change.content, let user = record.values[column].text {
           users.insert(user)
@@ -139,7 +136,7 @@ public final class ZoneMoving {
       try moves.letGo(zone, to: targetName, number: number)
       // The zone is locked: what another connection reads now stays so.
       for table in source.schema.tables.indices where source.schema.mayCrossZones(table) {
-        try source.forEachPage(of: table, in: zone, Self.portion) { changes in
+        try source.forEachPage(of: table, in: zone) { changes in
           let records = changes.compactMap { change in
             if case .live(let record) = change.content { record } else { nil }
           }
@@ -161,7 +158,7 @@ public final class ZoneMoving {
       let arrived = try moves.arrive(zone, from: sourceName, number: number, purged: purged, at: now) {
         take in
         for table in source.schema.tables.indices {
-          try source.forEachPage(of: table, in: zone, Self.portion) { try take(table, $0) }
+          try source.forEachPage(of: table, in: zone) { try take(table, $0) }
         }
       }
       for (invitation, token) in invitations { try work.store.invitations.add(invitation, token) }
@@ -199,14 +196,14 @@ extension Administration {
     try database.read { reader in try reader.moment { try reader.restored([zone])[zone]?.seq ?? 0 } }
   }
 
-  /// Calls `body` with all changes of a table in a zone, in the order of their seqs.
+  /// Calls `body` with all changes of a table in a zone, in the order of their seqs, at most 1,000 at a time.
   fileprivate func forEachPage(
-    of table: Int, in zone: String, _ size: Int, _ body: ([RecordChange]) throws -> Void
+    of table: Int, in zone: String, _ body: ([RecordChange]) throws -> Void
   ) throws {
     var last: Int64 = 0
     while true {
       let page = try database.read { reader in
-        try reader.moment { try reader.changes(of: table, in: zone, after: last, limit: size) }
+        try reader.moment { try reader.changes(of: table, in: zone, after: last, limit: 1000) }
       }
       guard let end = page.last else { return }
       last = end.seq
@@ -230,7 +227,7 @@ extension Administration {
   fileprivate func dropAll(_ zone: String, _ moves: ZoneMoves) throws {
     // Children first: a foreign key of PostgreSQL would take them along.
     for table in schema.parentsFirst.reversed() {
-      try forEachPage(of: table, in: zone, 1000) { try moves.drop($0, of: table, in: zone) }
+      try forEachPage(of: table, in: zone) { try moves.drop($0, of: table, in: zone) }
     }
     try moves.dropInvitations(to: zone)
   }

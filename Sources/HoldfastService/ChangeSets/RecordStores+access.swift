@@ -136,11 +136,11 @@ extension RecordStores {
     if role == nil { devices.noteLoss(of: zone, by: user, at: try ledger.seq(of: zone)) }
   }
 
-  /// Sends the group's record in a zone again. A device learns its role with the zone's next change, and there may be no other change.
-  private func resend(_ group: StoredRecord) throws {
+  /// Sends a record by which a user has access to its zone again. A device learns its role with the zone's next change, and there may be no other change.
+  func resend(_ before: StoredRecord) throws {
     work.addEdit()
-    var record = group
+    var record = before
     record.seq = try ledger.next(record.zone)
-    try update(record, over: group)
+    try update(record, over: before)
   }
 }

@@ -102,12 +102,8 @@ package struct ZoneMoves {
     }
     try ledger.setMoved(zone, to: nil, number: number)
     try stores.settleAccess(to: zone)
-    // A device learns its role with the zone's next change, and there may be no other.
     for member in try stores.memberList.all(of: zone) {
-      guard var record = try stores.tables[stores.members].record(member.id) else { continue }
-      let before = record
-      record.seq = try ledger.next(zone)
-      try stores.update(record, over: before)
+      if let record = try stores.tables[stores.members].record(member.id) { try stores.resend(record) }
     }
   }
 
