@@ -1,5 +1,6 @@
 import Foundation
 import Holdfast
+import HoldfastSQLite
 import TemporaryPostgres
 import Testing
 
@@ -121,6 +122,19 @@ struct FolderDirectoryTests {
     #expect(try await other.sync().failures.isEmpty)
     #expect(try await read(tablet) == titles)
     await tablet.close()
+    await phone.close()
+  }
+
+  @Test("a launch takes no pass while the last one is young (I12)") func launched() async throws {
+    let file = a.scene.folder.appendingPathComponent("phone/b.db").path
+    func session() throws -> Int64? {
+      try SQLiteConnection(path: file, access: .readOnly).value("SELECT session FROM holdfast_local")?.integer
+    }
+    let before = try session()
+    let launched = FolderEngine(folder: phone, server: a.server.address)
+    try await launched.findDatabases()
+    #expect(try before == session())
+    #expect(try await launched.sync().failures.isEmpty)
     await phone.close()
   }
 

@@ -72,12 +72,9 @@ extension FolderEngine {
     let guests = passes.guests
     let engines = engines.filter { guests?.contains($0.name) == true }
     var isDue = !passes.areFresh(within: Self.pause)
-    for (_, engine) in engines where (try? await engine.store.account())??.isSignedIn != true { isDue = true }
+    for (_, engine) in engines where await !engine.isSignedIn { isDue = true }
     if isDue { try? await findDatabases() }
   }
-
-  /// Whether a pass was given for a database lately.
-  func hasPass(_ database: String) -> Bool { passes.isFresh(database, within: Self.passAge) }
 
   private static let signedOut = StoreError(.signedOut, "Nobody is signed in at home.")
 
@@ -116,15 +113,19 @@ extension FolderEngine {
     }
     let engine = try opened(database.name)
     let isSignedIn = try await engine.store.account()?.isSignedIn == true
-    if isSignedIn, passes.isFresh(database.name, within: Self.passAge) { return }
+    let files = folder.files
+    let last = try await files.run { try files.list.read().rows.first { $0.name == database.name }?.passedAt }
+    if isSignedIn, passes.isRecent(last, Self.passAge) { return }
     let pass = try await home.pass(for: database.name)
     try await engine.signIn(pass: pass, device: try await home.name(ofDevice: account.device))
+    let moment = passes.now()
+    try await files.run { try files.list.write { try $0.notePass(database.name, at: moment) } }
     // The user may have signed out of all meanwhile, and somebody else in.
     guard let now = try await home.store.account(), now.isSignedIn, now.user == account.user else {
       try await engine.signOut()
       throw Self.signedOut
     }
-    passes.note(database.name)
+    passes.addGuest(database.name)
   }
 
   /// Follows home's directory until the task is cancelled.
@@ -161,8 +162,6 @@ extension FolderEngine {
 /// What a folder's process knows of home's directory.
 final class FolderPasses: Sendable {
   private struct Known {
-    /// When the last pass for each database was given.
-    var passes: TextMap<Int64> = [:]
     /// The databases in which the user is a guest; nil before home was asked.
     var guests: TextSet?
     var asked: Int64?
@@ -173,7 +172,7 @@ final class FolderPasses: Sendable {
   }
   private let known = Locked(Known())
   /// Milliseconds since 1970.
-  private let now: @Sendable () -> Int64
+  let now: @Sendable () -> Int64
 
   init(_ environment: StoreEnvironment) { now = environment.now }
 
@@ -232,20 +231,13 @@ final class FolderPasses: Sendable {
     try await task.value
   }
 
-  /// Notes that a pass was given for a database.
-  func note(_ database: String) {
-    let now = now()
-    known.withLock { known in
-      known.passes[database] = now
-      known.guests = (known.guests ?? []).union([database])
-    }
+  /// Notes that the user is a guest of a database.
+  func addGuest(_ database: String) {
+    known.withLock { $0.guests = ($0.guests ?? []).union([database]) }
   }
 
-  func isFresh(_ database: String, within age: Duration) -> Bool {
-    isRecent(known.withLock { $0.passes[database] }, age)
-  }
-
-  private func isRecent(_ time: Int64?, _ age: Duration) -> Bool {
+  /// Whether a time, in milliseconds since 1970, was within the last of some duration.
+  func isRecent(_ time: Int64?, _ age: Duration) -> Bool {
     let now = now()
     return time.map { $0 <= now && now - $0 < age.wholeMilliseconds } ?? false
   }
@@ -275,6 +267,9 @@ private struct DirectoryDatabase {
 }
 
 extension SyncEngine {
+  /// Whether a session is in the file, as far as it can be read.
+  var isSignedIn: Bool { get async { (try? await store.account())??.isSignedIn == true } }
+
   /// The databases of the directory; nil where the server has none.
   fileprivate func directory() async throws -> [DirectoryDatabase]? {
     do { return try await list("v1/databases", "databases", DirectoryDatabase.init) } catch let problem

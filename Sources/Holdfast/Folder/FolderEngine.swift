@@ -175,8 +175,12 @@ public final class FolderEngine: Sendable {
     let isMoved = results.contains { (try? $0.get())?.moved ?? 0 > 0 }
     if finding, isMoved { try? await findDatabases() }
     // Those that were found, and those that have a session again.
-    let again = self.engines.filter { name, engine in
-      engines.firstIndex { $0.engine === engine }.map { results[$0].hasNoSession && hasPass(name) } ?? true
+    var again: [(name: String, engine: SyncEngine)] = []
+    for (name, engine) in self.engines {
+      if let known = engines.firstIndex(where: { $0.engine === engine }) {
+        guard results[known].hasNoSession, await engine.isSignedIn else { continue }
+      }
+      again.append((name, engine))
     }
     var summary = FolderSummary()
     for ((name, engine), result) in zip(again, await each(again) { try await one($0) }) {

@@ -25,6 +25,8 @@ struct FolderList: Sendable {
     let leaving: Leaving?
     /// What tells whether somebody has signed in or written since. Nil when nothing is marked, or the file could not be looked at.
     let moment: SignOut.Moment?
+    /// When its session last began with a pass, in milliseconds since 1970; nil for never.
+    let passedAt: Int64?
   }
 
   let path: FolderPath
@@ -104,7 +106,7 @@ struct FolderList: Sendable {
       try connection.execute(
         """
         PRAGMA application_id = \(Self.applicationID); PRAGMA user_version = \(Self.formatVersion);
-        CREATE TABLE databases (n INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, server TEXT, leaving TEXT, session TEXT, edits TEXT);
+        CREATE TABLE databases (n INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, server TEXT, leaving TEXT, session TEXT, edits TEXT, passed_at INTEGER);
         INSERT INTO databases (name) VALUES ('\(DatabaseName.home)')
         """)
       for name in path.databases() where name != DatabaseName.home {
@@ -137,7 +139,7 @@ struct FolderList: Sendable {
     func rows() throws -> [Row] {
       let rows = try FolderList.telling(path) {
         try connection.rows(
-          "SELECT name, server, leaving, session, edits FROM databases ORDER BY name <> '\(DatabaseName.home)', n"
+          "SELECT name, server, leaving, session, edits, passed_at FROM databases ORDER BY name <> '\(DatabaseName.home)', n"
         )
       }
       return try rows.compactMap { row in
@@ -153,7 +155,8 @@ struct FolderList: Sendable {
         let moment = row[3].text.flatMap { session in
           row[4].text.map { SignOut.Moment(session: session, edits: $0) }
         }
-        return Row(name: name, server: row[1].text, leaving: leaving, moment: moment)
+        return Row(
+          name: name, server: row[1].text, leaving: leaving, moment: moment, passedAt: row[5].integer)
       }
     }
 
@@ -182,6 +185,11 @@ struct FolderList: Sendable {
             $0.map { .text($0) } ?? .null
           }
         })
+    }
+
+    /// Notes when the session in a database began with a pass.
+    func notePass(_ name: String, at now: Int64) throws {
+      try change("UPDATE databases SET passed_at = ? WHERE name = ?", [[.integer(now), .text(name)]])
     }
 
     func remove(_ name: String) throws { try change("DELETE FROM databases WHERE name = ?", [[.text(name)]]) }

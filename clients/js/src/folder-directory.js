@@ -132,8 +132,9 @@ export class FolderDirectory {
     await engine.signInWithPass(pass, device);
     await folder.list.notePass(name, this.now);
     (this.guests ??= new Set()).add(name);
-    // Somebody may have signed out of all meanwhile.
-    if (this.home().store.account.isSignedIn) return engine;
+    // The user may have signed out of all meanwhile, and somebody else in.
+    const now = this.home().store.account;
+    if (now.isSignedIn && now.user === account.user) return engine;
     await engine.signOut();
     throw new SyncError("signed-out", "Nobody is signed in at home.");
   }
