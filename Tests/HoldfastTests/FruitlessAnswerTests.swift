@@ -215,6 +215,21 @@ struct FruitlessAnswerTests {
     #expect(try await fixture.value("SELECT proof FROM holdfast_local") == .text(""))
   }
 
+  @Test("a zone whose name is no ASCII stays, and one that is no text goes (I11, I12)")
+  func foreignNames() async throws {
+    let fixture = try await empty()
+    let connection = try SQLiteConnection(path: fixture.path)
+    for name in [
+      "'über'", "'a' || char(10)", "CAST(x'c3' AS TEXT)", "'\(String(repeating: "ü", count: 33))'",
+    ] {
+      try connection.execute("INSERT INTO holdfast_zones (zone) VALUES (\(name))")
+    }
+    #expect(try await fixture.store.writer.perform { try Mending(database: $0).mendNow() })
+    let left = try connection.rows("SELECT zone FROM holdfast_zones ORDER BY 1").map { $0[0].text }
+    #expect(left.contains("über") && left.contains("a\n") && left.allSatisfy { ($0?.utf8.count ?? 99) <= 64 })
+    #expect(try await fixture.store.writer.perform { try !Mending(database: $0).mendNow() })
+  }
+
   private func answer(clock: String) -> String {
     #"{"clock":"\#(clock)","confirmed":0,"chain":"0000000000000000"}"#
   }

@@ -81,7 +81,7 @@ struct Mending {
     "(typeof(\(column)) <> 'text' OR instr(\(column), char(0)) > 0)"
   }
 
-  /// The same of texts that are names of zones, or made by the server of printable ASCII.
+  /// The same of texts that the server makes of printable ASCII.
   private static func isNoName(_ column: String, longest: Int) -> String {
     "(\(isNoText(column)) OR length(\(column)) > \(longest) OR \(column) GLOB '*[^ -~]*')"
   }
@@ -185,12 +185,12 @@ struct Mending {
 
   private func mendZones() throws -> Bool {
     var isSound = try !anyChanged(
-      ["zones", "recovery_claims", "awaiting_recovery", "resets"].map {
-        "DELETE FROM holdfast_\($0) WHERE zone IS NULL OR zone = '' OR \(Self.isNoName("zone", longest: 64))"
-      }
-        + ["proof", "claimed_role", "role"].map {
-          "UPDATE holdfast_zones SET \($0) = '' WHERE \(Self.isNoName($0, longest: SyncAnswer.tokenLimit))"
-        } + ["UPDATE holdfast_zones SET sent = 0 WHERE sent NOT IN (0, 1)"])
+      ["proof", "claimed_role", "role"].map {
+        "UPDATE holdfast_zones SET \($0) = '' WHERE \(Self.isNoName($0, longest: SyncAnswer.tokenLimit))"
+      } + ["UPDATE holdfast_zones SET sent = 0 WHERE sent NOT IN (0, 1)"])
+    for table in ["zones", "recovery_claims", "awaiting_recovery", "resets"] {
+      if try removeImpossibleZones(from: "holdfast_\(table)") { isSound = false }
+    }
     var resynced = TextSet()
     let states = try zoneStates.all()
     let occupied = try havingRecords(among: states.filter { $0.state?.isFollowed == false }.map(\.zone))
@@ -219,6 +219,24 @@ struct Mending {
       for zone in unknown { try zones.add(zone) }
     }
     return !isSound || !resynced.isEmpty
+  }
+
+  /// Removes the rows of a table whose zone is no id of a record (`Identifier.isPossible`).
+  private func removeImpossibleZones(from table: String) throws -> Bool {
+    let isForeign = "zone GLOB '*[^ -~]*'"
+    var isAny = try anyChanged([
+      "DELETE FROM \(table) WHERE \(Self.isNoText("zone")) OR length(CAST(zone AS BLOB)) NOT BETWEEN 1 AND 64"
+    ])
+    // Bytes that are no UTF-8 are read as another text, and not found by it.
+    let foreign = try connection.rows("SELECT zone FROM \(table) WHERE \(isForeign)").compactMap {
+      $0[0].text
+    }
+    if foreign.isEmpty { return isAny }
+    try connection.run(
+      "DELETE FROM \(table) WHERE \(isForeign) AND zone NOT IN (SELECT value FROM json_each(?))",
+      [.list(foreign)])
+    if connection.changes > 0 { isAny = true }
+    return isAny
   }
 
   /// The zones of which records that the server knows are here. Looks once at whole tables.
