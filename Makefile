@@ -42,7 +42,7 @@ soak: setup ## an hour of kills, a full disk, a slow database and 5,000 idle str
 	HOLDFAST_BIN=$(abspath $(RELEASE_BIN)) MINUTES=$(or $(MINUTES),60) $(if $(STREAMS),STREAMS=$(STREAMS)) Scripts/soak.sh
 
 test: lint ## run all tests, on SQLite and on PostgreSQL; FILTER=NAME runs those with the name
-	@Scripts/setup.sh pgbouncer nginx haproxy nodejs chromium tmux python3-venv
+	@Scripts/setup.sh pgbouncer nginx haproxy nodejs chromium-headless-shell tmux python3-venv
 	@Scripts/test.sh $(FILTER)
 
 vectors: setup ## write Tests/Vectors again, with which clients in other languages are tested

@@ -35,8 +35,8 @@ export class Browser {
 
   static async launch(profile) {
     const browser = new Browser();
-    browser.process = spawn("chromium", [
-      "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync",
+    browser.process = spawn("chromium-headless-shell", [
+      "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync",
       "--disable-component-update", "--disable-dev-shm-usage", "--remote-debugging-pipe", `--user-data-dir=${profile}`,
     ], { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"], detached: true });
     browser.ended = new Promise((resolve) => browser.process.once("exit", resolve));
