@@ -82,7 +82,7 @@ package final class HTTPClient: Sendable {
           return false
         },
         content: { bytes in
-          guard case .dropped = continuation.yield(bytes) else { return true }
+          guard case .dropped = continuation.yield([UInt8](bytes)) else { return true }
           continuation.finish(
             throwing: HTTPClientError(code: .tooLarge, description: "The stream was not read in time."))
           return false
@@ -107,7 +107,8 @@ package final class HTTPClient: Sendable {
       },
       content: { bytes in
         guard let receive else { return content.add(bytes) }
-        return content.isPassed ? receive(bytes) : content.bytes.count < 1 << 20 && content.add(bytes)
+        return content.isPassed
+          ? receive([UInt8](bytes)) : content.bytes.count < 1 << 20 && content.add(bytes)
       },
       end: { head, error in
         done(error.map { .failure($0) } ?? .success(HTTPClientAnswer(head: head, body: content.bytes)))
@@ -138,8 +139,8 @@ private final class Content: @unchecked Sendable {
     bytes.reserveCapacity(min(max(0, length), 16 << 20))
   }
 
-  func add(_ more: [UInt8]) -> Bool {
-    bytes += more
+  func add(_ more: UnsafeRawBufferPointer) -> Bool {
+    bytes.append(contentsOf: more)
     return true
   }
 }

@@ -11,8 +11,8 @@ final class Transfer: @unchecked Sendable {
   struct Receiver: Sendable {
     /// Receives the final head; returning false ends the transfer.
     var head: @Sendable (HTTPClientHead) -> Bool = { _ in true }
-    /// Receives content; returning false ends the transfer.
-    let content: @Sendable ([UInt8]) -> Bool
+    /// Receives content, which is there until it returns; returning false ends the transfer.
+    let content: @Sendable (UnsafeRawBufferPointer) -> Bool
     /// Called once at the end; the error is nil if the answer is complete.
     let end: @Sendable (HTTPClientHead, HTTPClientError?) -> Void
   }
@@ -199,7 +199,7 @@ final class Transfer: @unchecked Sendable {
     guard bodySize <= limits.bodyLimit else {
       return refuse("The answer has more than \(limits.bodyLimit) bytes.")
     }
-    return receiver.content([UInt8](content))
+    return receiver.content(content)
   }
 
   @discardableResult
