@@ -21,10 +21,10 @@ final class TmuxTerminal {
       return try run(["list-sessions"]).isServed
     }
     // The pane stays when its program has ended.
-    try ask(
-      ["set-option", "-g", "remain-on-exit", "on", ";", "set-option", "-g", "status", "off", ";"]
-        + ["new-session", "-d", "-x", "\(columns)", "-y", "\(rows)"]
-        + environment.flatMap { ["-e", "\($0)=\($1)"] } + ["--"] + command)
+    var words = ["set-option", "-g", "remain-on-exit", "on", ";", "set-option", "-g", "status", "off", ";"]
+    words += ["new-session", "-d", "-x", "\(columns)", "-y", "\(rows)"]
+    for (name, value) in environment { words += ["-e", "\(name)=\(value)"] }
+    try ask(words + ["--"] + command)
   }
 
   deinit {
