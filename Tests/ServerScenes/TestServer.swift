@@ -139,7 +139,8 @@ package final class TestServer {
   package var inline: InlineServer?
   package private(set) var location: DatabaseLocation
   /// The identity provider whose tokens it takes.
-  private var provider: IdentityProviderConfiguration?
+  package var provider: IdentityProviderConfiguration?
+  private let allowsSignUp: Bool
   /// The directory that its database has joined, from the next `reopen` on.
   package var directory: DirectoryConfiguration?
   package private(set) var failures = Failures()
@@ -173,9 +174,10 @@ package final class TestServer {
   ) throws {
     location = try make(folder).unhurried
     self.provider = provider
+    self.allowsSignUp = allowsSignUp ?? true
     inline = try InlineServer(
       location, schema: try schema ?? Self.schema(), rules: rules, environment: world.environment,
-      identityProvider: provider, allowsSignUp: allowsSignUp ?? true, log: log())
+      identityProvider: provider, allowsSignUp: self.allowsSignUp, log: log())
   }
 
   /// A server on a PostgreSQL database that a team has made, whose tables it adopts as they are proposed.
@@ -189,6 +191,7 @@ package final class TestServer {
   /// A server on a PostgreSQL database that has its tables.
   package init(adopted url: String, _ schema: SyncSchema) throws {
     location = DatabaseLocation.postgres(PostgresLocation(url)).unhurried
+    allowsSignUp = true
     inline = try InlineServer(location, schema: schema, environment: world.environment, log: log())
   }
 
@@ -206,7 +209,7 @@ package final class TestServer {
     inline = nil
     inline = try InlineServer(
       location, schema: schema, removals: removals, environment: world.environment,
-      identityProvider: provider, directory: directory, log: log())
+      identityProvider: provider, allowsSignUp: allowsSignUp, directory: directory, log: log())
   }
 
   /// Opens the database again with another limit on the time of a reading statement, in PostgreSQL.

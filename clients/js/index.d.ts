@@ -298,6 +298,7 @@ export class FolderEngine {
   signUp(name: string, password: string, device?: string): Promise<void>;
   /** Signs in at home, and in the other databases of home's directory in which the user is a guest. */
   signIn(name: string, password: string, device?: string): Promise<void>;
+  signInWithToken(token: string, device?: string): Promise<void>;
   /** Follows the databases of home's directory in which the user is a guest. `start` and `sync` do so by themselves. */
   findDatabases(): Promise<void>;
   /** Adds a database of home's directory, to accept an invitation there. */

@@ -27,6 +27,14 @@ extension FolderEngine {
     try await atHome { try await $0.signIn(name: name, password: password, device: device) }
   }
 
+  /// The same by the word of an identity provider.
+  ///
+  /// - Parameter token: a JWT of the provider that home's servers know.
+  /// - Throws: as `SyncEngine.signIn`.
+  public func signIn(token: String, device: String) async throws {
+    try await atHome { try await $0.signIn(token: token, device: device) }
+  }
+
   private func atHome(_ body: (SyncEngine) async throws -> Void) async throws {
     try await body(home())
     try? await findDatabases()

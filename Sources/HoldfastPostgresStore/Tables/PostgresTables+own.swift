@@ -97,6 +97,7 @@ extension PostgresTables {
       issuer text COLLATE "C" NOT NULL, subject text COLLATE "C" NOT NULL, account text COLLATE "C" NOT NULL,
       PRIMARY KEY (issuer, subject), CHECK (issuer <> '' AND subject <> '')
     );
+    CREATE INDEX identities_of_account ON holdfast.identities (account);
     """
 
   /// The devices: their progress, tokens, tickets, client versions, and whether their acks were purged. The acks, each with the zone's purge horizon

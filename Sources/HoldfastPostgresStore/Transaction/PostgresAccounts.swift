@@ -20,7 +20,7 @@ final class PostgresAccounts: AccountTable {
   private static let changeName: PostgresStatement = "UPDATE holdfast.accounts SET name = $2 WHERE id = $1"
   private static let changePassword: PostgresStatement =
     "UPDATE holdfast.accounts SET password = $2 WHERE id = $1"
-  private static let findIdentity: PostgresStatement =
+  static let findIdentity: PostgresStatement =
     "SELECT account FROM holdfast.identities WHERE issuer = $1 AND subject = $2"
   private static let insertIdentity: PostgresStatement =
     "INSERT INTO holdfast.identities (issuer, subject, account) VALUES ($1, $2, $3)"

@@ -37,7 +37,8 @@ final class PostgresGuests: GuestTable {
   fileprivate static let findExpired: PostgresStatement =
     "SELECT device FROM holdfast.guest_sessions WHERE ends_at <= $1 LIMIT $2"
   fileprivate static let findAccounts: PostgresStatement = """
-    SELECT a.id, a.name FROM holdfast.accounts a WHERE a.id > $1 AND (a.erasure > 0) = $2
+    SELECT a.id, a.name, i.issuer, i.subject FROM holdfast.accounts a LEFT JOIN holdfast.identities i ON i.account = a.id
+    WHERE a.id > $1 AND (a.erasure > 0) = $2
     AND EXISTS (SELECT FROM holdfast.guests g WHERE g.account = a.id) = $3 ORDER BY a.id LIMIT $4
     """
 
@@ -122,10 +123,19 @@ extension PostgresReader {
     return work
   }
 
+  func user(of identity: Identity) throws -> String? {
+    let rows = try connection.query(
+      PostgresAccounts.findIdentity, PostgresParameters(identity.issuer, identity.subject))
+    return rows.isEmpty ? nil : rows.text(0, 0)
+  }
+
   func accounts(_ kind: AccountKind, after id: String, limit: Int) throws -> [Resident] {
     let rows = try connection.query(
       PostgresGuests.findAccounts,
       PostgresParameters(id, kind == .erased, kind == .guests, Int64(limit)))
-    return rows.indices.map { Resident(id: rows.text($0, 0), name: rows.text($0, 1)) }
+    return rows.indices.map { row in
+      let identity = rows.optionalText(row, 2).map { Identity(issuer: $0, subject: rows.text(row, 3)) }
+      return Resident(id: rows.text(row, 0), name: rows.text(row, 1), identity: identity)
+    }
   }
 }

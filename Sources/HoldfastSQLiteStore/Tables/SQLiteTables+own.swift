@@ -65,6 +65,7 @@ extension SQLiteTables {
       issuer TEXT NOT NULL, subject TEXT NOT NULL, user TEXT NOT NULL REFERENCES holdfast_accounts (id),
       PRIMARY KEY (issuer, subject), CHECK (issuer <> '' AND subject <> '')
     ) WITHOUT ROWID;
+    CREATE INDEX holdfast_identities_of_user ON holdfast_identities (user);
     """
 
   /// The devices: their progress, tokens, tickets, client versions, and whether their acks were purged. The acks, each with the zone's purge horizon

@@ -50,10 +50,10 @@ final class SQLiteAccounts: AccountTable {
       "UPDATE holdfast_accounts SET password = ? WHERE id = ?", [.text(password), .text(id)])
   }
 
+  static let findIdentity = "SELECT user FROM holdfast_identities WHERE issuer = ? AND subject = ?"
+
   func user(of identity: Identity) throws -> String? {
-    try connection.value(
-      "SELECT user FROM holdfast_identities WHERE issuer = ? AND subject = ?",
-      [.text(identity.issuer), .text(identity.subject)])?.text
+    try connection.value(Self.findIdentity, [.text(identity.issuer), .text(identity.subject)])?.text
   }
 
   func add(_ identity: Identity, of user: String) throws {

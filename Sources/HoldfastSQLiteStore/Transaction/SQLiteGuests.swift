@@ -97,16 +97,27 @@ extension SQLiteReader {
     return work
   }
 
+  func user(of identity: Identity) throws -> String? {
+    try connection.value(
+      SQLiteAccounts.findIdentity, [.text(identity.issuer), .text(identity.subject)])?.text
+  }
+
   func accounts(_ kind: AccountKind, after id: String, limit: Int) throws -> [Resident] {
     try connection.rows(
       """
-      SELECT a.id, a.name FROM holdfast_accounts a WHERE a.id > ? AND (a.erasure > 0) = ?
+      SELECT a.id, a.name, i.issuer, i.subject FROM holdfast_accounts a LEFT JOIN holdfast_identities i ON i.user = a.id
+      WHERE a.id > ? AND (a.erasure > 0) = ?
       AND EXISTS (SELECT 1 FROM holdfast_guests g WHERE g.user = a.id) = ? ORDER BY a.id LIMIT ?
       """,
       [
         .text(id), .integer(kind == .erased ? 1 : 0), .integer(kind == .guests ? 1 : 0),
         .integer(Int64(limit)),
       ]
-    ).map { Resident(id: $0[0].text ?? "", name: $0[1].text ?? "") }
+    ).map { row in
+      let identity = row[2].text.flatMap { issuer in
+        row[3].text.map { Identity(issuer: issuer, subject: $0) }
+      }
+      return Resident(id: row[0].text ?? "", name: row[1].text ?? "", identity: identity)
+    }
   }
 }

@@ -22,22 +22,30 @@ extension DirectoryAdministration {
     var (last, lines) = ("", [String]())
     while let (_, parameters) = try portion(.residents, of: administration, after: &last, home) {
       if repairs {
+        try connection.run(PostgresStatement(Self.claimAll), parameters)
         try connection.run(
-          """
-          INSERT INTO holdfast_directory.names (name, user_id, home, is_served)
-          SELECT c.name, c.id, $3, true FROM unnest($1, $2) AS c (name, id) ON CONFLICT DO NOTHING
-          """, parameters)
+          PostgresStatement(
+            """
+            UPDATE holdfast_directory.names n SET issuer = c.issuer, subject = c.subject FROM \(Self.people)
+            WHERE n.name = c.name AND n.user_id = c.id AND n.home = $3
+            AND (n.issuer, n.subject) IS DISTINCT FROM (c.issuer, c.subject) AND \(Self.isFree)
+            """), parameters)
       }
       let rows = try connection.query(
-        """
-        SELECT c.name, n.home, o.name FROM unnest($1, $2) AS c (name, id)
-        LEFT JOIN holdfast_directory.names n ON n.name = c.name
-        LEFT JOIN holdfast_directory.names o ON o.user_id = c.id
-        WHERE n.name IS NULL OR n.user_id <> c.id OR n.home <> $3 ORDER BY c.name
-        """, parameters)
+        PostgresStatement(
+          """
+          SELECT c.name, n.home, o.name, n.user_id IS NOT DISTINCT FROM c.id AND n.home = $3 FROM \(Self.people)
+          LEFT JOIN holdfast_directory.names n ON n.name = c.name
+          LEFT JOIN holdfast_directory.names o ON o.user_id = c.id
+          WHERE n.name IS NULL OR n.user_id <> c.id OR n.home <> $3
+          OR (n.issuer, n.subject) IS DISTINCT FROM (c.issuer, c.subject) ORDER BY c.name
+          """), parameters)
       for row in rows.indices {
         let name = "the name \(rows.text(row, 0)) of an account"
-        if let owner = rows.optionalText(row, 1) {
+        if rows.bool(row, 3) {
+          lines.append(
+            "the user \(rows.text(row, 0)) is another person of the identity provider for the directory")
+        } else if let owner = rows.optionalText(row, 1) {
           lines.append("\(name) is that of another user, of the database \(owner)")
         } else if let other = rows.optionalText(row, 2) {
           lines.append("\(name) is not in the directory, which calls the user \(other)")

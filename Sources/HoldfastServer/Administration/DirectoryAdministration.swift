@@ -118,20 +118,20 @@ public final class DirectoryAdministration {
     {
       // Accounts that got another name after a crash of a join.
       try connection.run(
-        """
-        DELETE FROM holdfast_directory.names n USING unnest($1, $2) AS c (name, id)
-        WHERE n.user_id = c.id AND n.home = $3 AND n.name <> c.name
-        """, parameters)
+        PostgresStatement(
+          """
+          DELETE FROM holdfast_directory.names n USING \(Self.people)
+          WHERE n.user_id = c.id AND n.home = $3 AND n.name <> c.name
+          """), parameters)
       let rows = try connection.query(
-        """
-        WITH known AS (
-          UPDATE holdfast_directory.names n SET is_served = true FROM unnest($1, $2) AS c (name, id)
-          WHERE n.name = c.name AND n.user_id = c.id AND n.home = $3 RETURNING n.name),
-        claimed AS (
-          INSERT INTO holdfast_directory.names (name, user_id, home, is_served)
-          SELECT c.name, c.id, $3, true FROM unnest($1, $2) AS c (name, id) ON CONFLICT DO NOTHING RETURNING name)
-        SELECT name FROM known UNION ALL SELECT name FROM claimed
-        """, parameters)
+        PostgresStatement(
+          """
+          WITH known AS (
+            UPDATE holdfast_directory.names n SET is_served = true, issuer = c.issuer, subject = c.subject FROM \(Self.people)
+            WHERE n.name = c.name AND n.user_id = c.id AND n.home = $3 AND \(Self.isFree) RETURNING n.name),
+          claimed AS (\(Self.claimAll) RETURNING name)
+          SELECT name FROM known UNION ALL SELECT name FROM claimed
+          """), parameters)
       let mine = TextSet(rows.texts)
       claimed += mine.count
       taken += names.filter { !mine.contains($0) }
@@ -139,7 +139,26 @@ public final class DirectoryAdministration {
     return (claimed, Array(taken.prefix(100)))
   }
 
-  /// The next accounts of a database, and the parameters of a statement about them: their names, their ids, the home.
+  /// The accounts of a portion, as a source of rows.
+  static let people = """
+    (SELECT name, id, nullif(issuer, '') AS issuer, nullif(subject, '') AS subject
+      FROM unnest($1, $2, $4, $5) AS a (name, id, issuer, subject)) AS c
+    """
+
+  /// Whether no other user is the same person of the identity provider.
+  static let isFree = """
+    NOT EXISTS (SELECT FROM holdfast_directory.names o
+      WHERE o.issuer = c.issuer AND o.subject = c.subject AND o.user_id <> c.id)
+    """
+
+  /// Claims the names of a portion's accounts, as far as nobody has them.
+  static let claimAll = """
+    INSERT INTO holdfast_directory.names (name, user_id, home, is_served, issuer, subject)
+    SELECT c.name, c.id, $3, true, c.issuer, c.subject FROM \(people) ON CONFLICT DO NOTHING
+    """
+
+  /// The next accounts of a database, and the parameters of a statement about them: their names, their ids, the home; and of residents the
+  /// issuers and subjects, each empty for none.
   ///
   /// - Parameter last: the id of the last account of the portion before; moves on.
   /// - Returns: nil after the last account.
@@ -153,6 +172,10 @@ public final class DirectoryAdministration {
     var parameters = PostgresParameters(array: names)
     parameters.append(array: accounts.map(\.id))
     parameters.append(home)
+    if kind == .residents {
+      parameters.append(array: accounts.map { $0.identity?.issuer ?? "" })
+      parameters.append(array: accounts.map { $0.identity?.subject ?? "" })
+    }
     return (names, parameters)
   }
 

@@ -129,11 +129,56 @@ final class Directory: Sendable {
   /// Claims a name for a new user. A claim of this database whose account was never made is taken again, with its id.
   func claim(_ name: String, for user: String) throws -> Claim {
     let rows = try query(Self.claim, PostgresParameters(name, user, self.name))
-    guard let isOpen = rows.optionalBool(0, 0) else {
-      throw Problem(.directoryUnavailable, "The directory does not know the database \(self.name).")
-    }
+    guard let isOpen = rows.optionalBool(0, 0) else { throw unknown }
     if !isOpen { return .elsewhere(rows.optionalText(0, 2)) }
     return rows.optionalText(0, 1).map { .user($0) } ?? .taken
+  }
+
+  /// The result of asking for a person of an identity provider.
+  enum Person {
+    /// The name is claimed, for a user with this id.
+    case claimed(user: String, name: String)
+    /// The name is taken by somebody else.
+    case nameTaken
+    /// The home is another database, at this address; or this database takes no new users, and that one does.
+    case elsewhere(String?)
+    /// The home is this database.
+    case here
+  }
+
+  private static let claimPerson: PostgresStatement = """
+    WITH own AS (SELECT is_open FROM holdfast_directory.databases WHERE name = $3),
+    known AS (SELECT home FROM holdfast_directory.names WHERE issuer = $4 AND subject = $5),
+    renewed AS (
+      UPDATE holdfast_directory.names SET claimed = now()
+      WHERE issuer = $4 AND subject = $5 AND home = $3 AND NOT is_served RETURNING user_id, name),
+    claimed AS (
+      INSERT INTO holdfast_directory.names (name, user_id, home, issuer, subject)
+      SELECT $1, $2, $3, $4, $5 FROM own WHERE is_open AND NOT EXISTS (SELECT FROM known)
+      ON CONFLICT DO NOTHING RETURNING user_id, name),
+    mine AS (SELECT * FROM renewed UNION ALL SELECT * FROM claimed)
+    SELECT (SELECT is_open FROM own), (SELECT user_id FROM mine), (SELECT name FROM mine), (SELECT home FROM known),
+      (SELECT url FROM holdfast_directory.databases d
+        WHERE coalesce(d.name = (SELECT home FROM known), is_open AND d.name <> $3) ORDER BY random() LIMIT 1)
+    """
+
+  /// Claims a name for a person of an identity provider whom this database does not know. A claim of this database whose account was never
+  /// made is taken again, with its id and name.
+  func claim(_ name: String, for user: String, identity: Identity) throws -> Person {
+    let rows = try query(
+      Self.claimPerson, PostgresParameters(name, user, self.name, identity.issuer, identity.subject))
+    guard let isOpen = rows.optionalBool(0, 0) else { throw unknown }
+    if let user = rows.optionalText(0, 1), let name = rows.optionalText(0, 2) {
+      return .claimed(user: user, name: name)
+    }
+    if let home = rows.optionalText(0, 3) {
+      return home == self.name ? .here : .elsewhere(rows.optionalText(0, 4))
+    }
+    return isOpen ? .nameTaken : .elsewhere(rows.optionalText(0, 4))
+  }
+
+  private var unknown: Problem {
+    Problem(.directoryUnavailable, "The directory does not know the database \(name).")
   }
 
   private static let findHome: PostgresStatement = """
@@ -148,12 +193,12 @@ final class Directory: Sendable {
   }
 
   private static let findUser: PostgresStatement =
-    "SELECT user_id FROM holdfast_directory.names WHERE name = $1"
+    "SELECT user_id, issuer FROM holdfast_directory.names WHERE name = $1"
 
-  /// The id of the user with a name, of any home; nil if nobody has it.
-  func user(named name: String) throws -> String? {
+  /// The user with a name, of any home; nil if nobody has it.
+  func user(named name: String) throws -> FoundUser? {
     let rows = try query(Self.findUser, PostgresParameters(name))
-    return rows.isEmpty ? nil : rows.text(0, 0)
+    return rows.isEmpty ? nil : FoundUser(id: rows.text(0, 0), name: name, issuer: rows.optionalText(0, 1))
   }
 
   private static let invite: PostgresStatement = """

@@ -10,7 +10,8 @@ enum DirectoryTables {
     CREATE TABLE IF NOT EXISTS holdfast_directory.names (
       name text COLLATE "C" PRIMARY KEY, user_id text COLLATE "C" NOT NULL UNIQUE,
       home text COLLATE "C" NOT NULL REFERENCES holdfast_directory.databases (name),
-      is_served boolean NOT NULL DEFAULT false, claimed timestamptz NOT NULL DEFAULT now()
+      is_served boolean NOT NULL DEFAULT false, claimed timestamptz NOT NULL DEFAULT now(),
+      issuer text COLLATE "C", subject text COLLATE "C", UNIQUE (issuer, subject), CHECK ((issuer IS NULL) = (subject IS NULL))
     );
     CREATE INDEX IF NOT EXISTS names_unserved ON holdfast_directory.names (home, claimed) WHERE NOT is_served;
     CREATE TABLE IF NOT EXISTS holdfast_directory.passes (

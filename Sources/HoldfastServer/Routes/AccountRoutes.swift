@@ -40,18 +40,20 @@ struct AccountRoutes {
         let id = makeIdentifier(milliseconds: api.environment.now(), random: api.environment.random)
         switch try directory.claim(signUp.name, for: id) {
         case .taken: throw Problem(.nameTaken)
-        case .elsewhere(nil): throw Problem(.signUpClosed, "No database takes new users.")
+        case .elsewhere(nil): throw Self.closed
         case .elsewhere(let url?): throw Self.elsewhere(url)
         case .user(let id):
           var signUp = signUp
-          signUp.claim = SignUp.Claim(user: id, at: api.environment.now())
+          signUp.claim = AccountClaim(user: id, at: api.environment.now())
           return .write(.signUp(signUp)) { Self.session($0, token: token, status: 201) }
         }
       } catch { return .problem(api.problem(of: error)) }
     }
   }
 
-  private static func elsewhere(_ url: String) -> Problem {
+  static let closed = Problem(.signUpClosed, "No database takes new users.")
+
+  static func elsewhere(_ url: String) -> Problem {
     var problem = Problem(.accountElsewhere)
     problem.url = url
     return problem

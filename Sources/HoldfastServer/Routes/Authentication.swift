@@ -56,10 +56,12 @@ struct Authentication {
       let hash = claims.deviceKey
       if api.keys[hash] != nil { return nil }
       if try api.read({ try $0.store.device(hash) }) != nil { return nil }
-      return .first(.introduce(claims)) { [self] result in
-        // If a concurrent request created the device, this command succeeds too.
-        if case .failure(let problem) = result { return .problem(problem) }
-        do { return try api.route(request) } catch { return .problem(api.problem(of: error, in: request)) }
+      return try DirectoryRoutes(api: api).knowing(claims) { [self] claims in
+        .first(.introduce(claims)) { [self] result in
+          // If a concurrent request created the device, this command succeeds too.
+          if case .failure(let problem) = result { return .problem(problem) }
+          do { return try api.route(request) } catch { return .problem(api.problem(of: error, in: request)) }
+        }
       }
     }
   }
@@ -79,11 +81,13 @@ struct Authentication {
     case .good(let claims):
       try api.signIns.take(
         "\(claims.identity.issuer)\u{0}\(claims.identity.subject)", at: api.environment.measured())
-      let token = makeToken(random: api.environment.random)
-      let signIn = ProviderSignIn(
-        proven: claims, device: credentials.deviceID, session: credentials.session, deviceName: device,
-        token: TokenHash(of: token))
-      return .write(.signInByProvider(signIn)) { AccountRoutes.session($0, token: token, status: 200) }
+      return try DirectoryRoutes(api: api).knowing(claims) { [self] claims in
+        let token = makeToken(random: api.environment.random)
+        let signIn = ProviderSignIn(
+          proven: claims, device: credentials.deviceID, session: credentials.session, deviceName: device,
+          token: TokenHash(of: token))
+        return .write(.signInByProvider(signIn)) { AccountRoutes.session($0, token: token, status: 200) }
+      }
     }
   }
 }

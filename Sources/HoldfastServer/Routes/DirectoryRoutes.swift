@@ -114,6 +114,48 @@ struct DirectoryRoutes {
     if case .failure(let problem) = result { problem } else { Problem(.internalError) }
   }
 
+  // MARK: People of an identity provider
+
+  /// How many names are tried for a new user.
+  private static let nameLimit = 20
+
+  /// Has the directory say who a person is whom this database does not know, before `body`.
+  func knowing(
+    _ proven: ProvenIdentity, _ body: @escaping @Sendable (ProvenIdentity) throws -> Step
+  ) throws -> Step {
+    guard let directory = api.directory, try api.read({ try $0.store.user(of: proven.identity) }) == nil
+    else { return try body(proven) }
+    return asking(.stranger) { [self] in
+      let id = makeIdentifier(milliseconds: api.environment.now(), random: api.environment.random)
+      var proven = proven
+      for taken in 0..<Self.nameLimit {
+        let name = proven.name(after: taken, random: api.environment.random)
+        switch try directory.claim(name, for: id, identity: proven.identity) {
+        case .nameTaken: continue
+        case .elsewhere(nil): throw AccountRoutes.closed
+        case .elsewhere(let url?): throw AccountRoutes.elsewhere(url)
+        case .here: return try body(atHome(proven))
+        case .claimed(let user, let name):
+          if try api.read({ try $0.store.hasAccount(user) }) { return try body(atHome(proven)) }
+          proven.name = name
+          proven.claim = AccountClaim(user: user, at: api.environment.now())
+          return try body(proven)
+        }
+      }
+      throw Problem(.busy, retryAfter: 1)
+    }
+  }
+
+  /// A person of whom the directory has an account here. Another request has made it; or the directory has not heard of its erasure; or a restore
+  /// has lost it.
+  private func atHome(_ proven: ProvenIdentity) throws -> ProvenIdentity {
+    if try api.read({ try $0.store.user(of: proven.identity) }) != nil { return proven }
+    throw Problem(
+      .directoryUnavailable,
+      "The directory has an account of this person that is not here. Where that stays, the operator runs holdfast directory check.",
+      retryAfter: 5)
+  }
+
   // MARK: Sharing by name
 
   /// Makes users known here, before a write shares with them.
@@ -151,8 +193,8 @@ struct DirectoryRoutes {
   /// `GET /v1/users` for a name that this database does not know.
   func lookUp(_ name: String, _ directory: Directory) -> Step {
     asking {
-      guard let id = try directory.user(named: name) else { throw AccountRoutes.nobody }
-      return .answer(.json(FoundUser(id: id, name: name, issuer: nil).json.bytes))
+      guard let user = try directory.user(named: name) else { throw AccountRoutes.nobody }
+      return .answer(.json(user.json.bytes))
     }
   }
 

@@ -123,12 +123,6 @@ public struct Configuration: Sendable {
   /// - Throws: `ServerError`, `HTTPServerError`.
   func checkSurroundings() throws -> TLSFiles.Contents? {
     if let schema { try rules.check(against: schema) }
-    if directory != nil, identityProvider != nil {
-      throw ServerError(
-        .refused,
-        "A directory of databases knows names and passwords only. Start without --directory or without --jwt-issuer."
-      )
-    }
     try checkWebFolder()
     try checkMetrics()
     // The folder of a data directory is made with it.

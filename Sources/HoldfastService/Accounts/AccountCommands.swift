@@ -1,7 +1,7 @@
 /// Creates an account with its first device.
 package struct SignUp: Sendable {
   /// What the directory of the databases has for the name; nil without a directory.
-  package var claim: Claim?
+  package var claim: AccountClaim?
   package let name: String
   /// The password's hash, in its stored form.
   package let password: String
@@ -11,18 +11,18 @@ package struct SignUp: Sendable {
   package init(name: String, password: String, device: String, token: TokenHash) {
     (self.name, self.password, self.device, self.token) = (name, password, device, token)
   }
+}
 
-  /// The claim of a name in the directory.
-  package struct Claim: Sendable {
-    /// The id of the user.
-    package let user: String
-    /// When it was made, in milliseconds since 1970.
-    package let at: Int64
-    /// After this time no account is made with it. After twice as long it is removed.
-    package static let life = Duration.seconds(1800)
+/// The claim of a new user's name in the directory of the databases: docs/DIRECTORY.md.
+package struct AccountClaim: Sendable, Equatable {
+  /// The id of the user.
+  package let user: String
+  /// When it was made, in milliseconds since 1970.
+  package let at: Int64
+  /// After this time no account is made with it. After twice as long it is removed.
+  package static let life = Duration.seconds(1800)
 
-    package init(user: String, at: Int64) { (self.user, self.at) = (user, at) }
-  }
+  package init(user: String, at: Int64) { (self.user, self.at) = (user, at) }
 }
 
 /// Changes the password of a user who gave the current one.
@@ -44,7 +44,9 @@ package struct PasswordChange: Sendable {
 package struct ProvenIdentity: Sendable, Equatable {
   package let identity: Identity
   /// The preferred name of a new user. If it is taken, the server appends a suffix.
-  package let name: String
+  package var name: String
+  /// What the directory of the databases has for the name; nil without a directory, and for a known user.
+  package var claim: AccountClaim?
   /// The OAuth client that the JWT was issued to.
   package let client: String
   /// When it was issued, in milliseconds since 1970; 0 if it does not state that.
@@ -56,6 +58,13 @@ package struct ProvenIdentity: Sendable, Equatable {
 
   /// The key of the device that stands for all JWTs of this identity and client.
   package var deviceKey: TokenHash { TokenHash(of: identity, client: client) }
+
+  /// The name to try when a number of others are taken.
+  package func name(after taken: Int, random: (Int) -> [UInt8]) -> String {
+    if taken == 0 { return name }
+    // Small numbers may be taken for a frequent name. Random digits are not.
+    return "\(name.prefix(40))-\(taken < 9 ? String(taken + 1) : hexadecimal(random(8)))"
+  }
 }
 
 /// Signs in a user of an identity provider, who begins a session with a JWT.

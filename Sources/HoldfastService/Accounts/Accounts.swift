@@ -11,16 +11,21 @@ package struct Accounts {
   /// - Throws: `Problem.nameTaken`, or `busy` for a claim that may have been removed, before anything is written.
   package func signUp(_ signUp: SignUp, at now: Stamp) throws -> NewSession {
     if let claim = signUp.claim {
-      let age = work.environment.now() - claim.at
-      if age > SignUp.Claim.life.wholeMilliseconds { throw Problem(.busy, retryAfter: 1) }
-      // The claim is that of an account whose erasure the directory does not know yet.
-      if try work.store.accounts.isKnown(claim.user) { throw Problem(.nameTaken) }
-      try Guests(work).makeRoom(for: signUp.name)
+      try take(claim, of: signUp.name)
     } else if try work.store.accounts.id(ofName: signUp.name) != nil {
       throw Problem(.nameTaken)
     }
     let user = try addUser(signUp.claim?.user, named: signUp.name, password: signUp.password, at: now)
     return try addDevice(to: user, named: signUp.device, token: signUp.token, at: now)
+  }
+
+  /// Makes room for a new user with a name that the directory has.
+  private func take(_ claim: AccountClaim, of name: String) throws {
+    let age = work.environment.now() - claim.at
+    if age > AccountClaim.life.wholeMilliseconds { throw Problem(.busy, retryAfter: 1) }
+    // The claim is that of an account whose erasure the directory does not know yet.
+    if try work.store.accounts.isKnown(claim.user) { throw Problem(.nameTaken) }
+    try Guests(work).makeRoom(for: name)
   }
 
   /// Creates an account with a private zone.
@@ -101,20 +106,18 @@ package struct Accounts {
   }
 
   private func user(of proven: ProvenIdentity, at now: Stamp) throws -> String {
-    try work.store.accounts.user(of: proven.identity)
-      ?? addUser(of: proven.identity, named: proven.name, at: now)
-  }
-
-  private func addUser(of identity: Identity, named name: String, at now: Stamp) throws -> String {
-    var (free, number) = (name, 1)
-    while try work.store.accounts.id(ofName: free) != nil {
-      // Small numbers may be taken for a frequent name. Random digits are not.
-      number += 1
-      let ending = number <= 9 ? String(number) : hexadecimal(work.environment.random(8))
-      free = "\(name.prefix(40))-\(ending)"
+    if let known = try work.store.accounts.user(of: proven.identity) { return known }
+    var (name, taken) = (proven.name, 0)
+    if let claim = proven.claim {
+      try take(claim, of: name)
+    } else {
+      while try work.store.accounts.id(ofName: name) != nil {
+        taken += 1
+        name = proven.name(after: taken, random: work.environment.random)
+      }
     }
-    let user = try addUser(named: free, password: "", at: now)
-    try work.store.accounts.add(identity, of: user)
+    let user = try addUser(proven.claim?.user, named: name, password: "", at: now)
+    try work.store.accounts.add(proven.identity, of: user)
     return user
   }
 

@@ -36,6 +36,9 @@ package protocol GuestReader {
   /// The home of a guest; nil for a user whose home this database is, and without a directory.
   func home(ofGuest user: String) throws -> String?
 
+  /// The user of an identity; nil if this database does not know it.
+  func user(of identity: Identity) throws -> String?
+
   /// Whether an account with this id exists or existed.
   func hasAccount(_ user: String) throws -> Bool
 
@@ -99,6 +102,10 @@ package struct DirectoryWork: Sendable, Equatable {
 package struct Resident: Sendable, Equatable {
   package let id: String
   package let name: String
+  /// Who it is for the identity provider; nil for a user with a password.
+  package let identity: Identity?
 
-  package init(id: String, name: String) { (self.id, self.name) = (id, name) }
+  package init(id: String, name: String, identity: Identity? = nil) {
+    (self.id, self.name, self.identity) = (id, name, identity)
+  }
 }

@@ -149,6 +149,8 @@ package final class ScopedReader: StoreReader {
 
   package func user(named name: String) throws -> FoundUser? { nil }
 
+  package func user(of identity: Identity) throws -> String? { nil }
+
   package func pendingMemberships(of user: String) throws -> [PendingMembership] { [] }
 
   package func leftZones(of user: String) throws -> [String] { [] }

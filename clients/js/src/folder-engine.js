@@ -168,6 +168,11 @@ export class FolderEngine {
     return this.atHome((engine) => engine.signIn(name, password, device));
   }
 
+  /** The same with a JWT of the identity provider. @throws as `SyncEngine.signInWithToken` */
+  signInWithToken(token, device) {
+    return this.atHome((engine) => engine.signInWithToken(token, device));
+  }
+
   async atHome(body) {
     await body(this.directory.home());
     // What keeps another database from being followed is tried again.
