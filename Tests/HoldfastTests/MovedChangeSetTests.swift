@@ -44,7 +44,7 @@ import Testing
   @Test("they wait until the zone is whole there; then they are based on the revs of before (I3)")
   func revs() async throws {
     let sets = try await sets()
-    #expect(sets.map(\.zone) == [IDs.list, IDs.list] && sets.map(\.database) == ["b", "b"])
+    #expect(sets.map(\.zone) == [IDs.list, IDs.list])
     #expect(try await !take(sets[0]))
     try await target.answer(IDs.part(IDs.listChange, to: "0000000b.1", more: true))
     #expect(try await !take(sets[0]))
@@ -64,6 +64,57 @@ import Testing
     #expect(try await target.outbox().count == 2)
     for set in sets { try await source.store.discard(set.number) }
     #expect(try await source.store.quarantined().isEmpty)
+  }
+
+  @Test("what was not sent before the move is carried too, whatever the server says of it then (I3)")
+  func later() async throws {
+    let device = try Fixture()
+    try await device.signIn()
+    try await device.answer(IDs.part("\(IDs.listChange),\(IDs.itemChange("Milk", rev: 3))"))
+    try await device.store.write { try $0.update(Item.self, id: IDs.item) { $0.title = "Oat milk" } }
+    try await device.store.write { db in try db.execute("DELETE FROM items WHERE id = ?", [.text(IDs.item)]) }
+    try await device.store.write { try $0.insert(List(id: IDs.other, title: "Elsewhere")) }
+    try await device.store.write { db in
+      try db.update(List.self, id: IDs.list) { $0.title = "Here" }
+      try db.update(List.self, id: IDs.other) { $0.title = "There" }
+    }
+    func answer(_ confirmed: Int, _ members: String) async throws -> Applied {
+      let chain = try await device.value("SELECT chain FROM holdfast_outbox WHERE last = \(confirmed)")?.text
+      return try await device.answer(
+        body: Fixture.whole(
+          #"{"clock":"0193aaaa00000000","confirmed":\#(confirmed),"chain":"\#(chain ?? "0000000000000000")",\#(members)}"#
+        ))
+    }
+    _ = try await answer(0, #""lost":["\#(IDs.list)"],"moved":[{"zone":"\#(IDs.list)","database":"b"}]"#)
+    func refused(_ number: Int, _ code: String) -> String {
+      #"{"first":\#(number),"last":\#(number),"operation":\#(number),"problem":{"code":"\#(code)","status":404,"title":"?"}}"#
+    }
+    let problems = [
+      refused(1, "record-unknown"), refused(2, "zone-moved"), refused(3, "forbidden"),
+      refused(4, "record-unknown").replacing(#""first":4,"last":4"#, with: #""first":4,"last":5"#),
+    ]
+    let applied = try await answer(5, #""refused":[\#(problems.joined(separator: ","))]"#)
+    #expect(applied.quarantined == 4 && applied.moved == 3)
+    let sets = try await device.store.writer.perform { try MovedChangeSets(database: $0).all() }
+    #expect(
+      sets.map(\.number) == [1, 2] && sets.allSatisfy { $0.zone == IDs.list },
+      "one about two zones waits for a person")
+  }
+
+  @Test("they keep their times, so that what others wrote since prevails (I7)") func times() async throws {
+    try await target.answer(IDs.part("\(IDs.listChange),\(IDs.itemChange("Milk", rev: 3))"))
+    let sets = try await sets()
+    let before = sets.flatMap(\.bodies).flatMap { QuarantinedOperation.all($0) }.map(\.stamp?.milliseconds)
+    try await target.store.writer.perform { local in
+      try local.connection.run("UPDATE holdfast_local SET clock = clock + 1000 * 65536 * 3600")
+    }
+    for set in sets { #expect(try await take(set)) }
+    let after = try await target.store.writer.perform { local in
+      try local.connection.rows("SELECT body FROM holdfast_outbox ORDER BY first").flatMap {
+        QuarantinedOperation.all($0[0].blob ?? [])
+      }.map(\.stamp?.milliseconds)
+    }
+    #expect(before == after && !before.contains(nil))
   }
 
   @Test("what a rule forbids there stays in quarantine, and nothing of it is written (I6, I12)")

@@ -77,6 +77,7 @@ struct AnswerApplying {
       try database.whileApplying {
         // What the server decided of this device's change sets and recovered records. Confirmed change sets leave the outbox.
         let sent = try outbox.created(inSets: answer.parts.flatMap(\.asSent))
+        try outbox.noteMoved(answer.moved)
         let created = try settleChangeSets(state, &applied)
         applied.quarantined += try settleRecovered()
         try zones.noteSent(request.acks)
@@ -121,8 +122,7 @@ struct AnswerApplying {
       applied.hasMore = applied.hasMore || answer.mustResend || isMore
       applied.resetWait = try resets.wait()
       applied.progress = progress(since: state, applied)
-      applied.moved =
-        answer.moved.count + answer.refused.count { Problem(document: $0.problem)?.code == .zoneMoved }
+      applied.moved += answer.moved.count
     }
     database.pages.remove(usedPages)
     return applied
@@ -148,7 +148,9 @@ struct AnswerApplying {
     // Edits of sets that are confirmed are gone.
     var created =
       answer.confirmed > state.confirmed ? try missingCreates.records(inSets: 0...answer.confirmed) : []
-    applied.quarantined += try outbox.refuse(answer.refused, &created)
+    let refused = try outbox.refuse(answer.refused, &created)
+    applied.quarantined += refused.count
+    applied.moved += refused.moved
     try unapplied.note(answer)
     try outbox.confirm(answer, after: state)
     return created

@@ -20,6 +20,16 @@ public struct QuarantinedOperation: Sendable, Hashable {
   public private(set) var base: TextMap<JSONValue>
   /// The rev that it was based on; 0 for a new record.
   private(set) var rev: Int64 = 0
+  /// When it was made; nil where that can't be read.
+  private(set) var stamp: Stamp?
+
+  /// Whether two do the same, whatever they were based on.
+  public static func == (left: Self, right: Self) -> Bool {
+    left.kind == right.kind && left.table == right.table && left.id == right.id
+      && left.columns == right.columns && left.base == right.base
+  }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 
   /// An operation of its parts.
   ///
@@ -59,6 +69,7 @@ public struct QuarantinedOperation: Sendable, Hashable {
       var read = QuarantinedOperation(
         kind, table: table, id: id, columns: columns(operation["columns"]), base: columns(operation["base"]))
       read.rev = operation["rev"]?.integerValue ?? 0
+      read.stamp = operation["at"]?.stringValue.flatMap { Stamp($0) }
       return read
     }
   }

@@ -69,7 +69,6 @@ extension FolderEngine {
     let all = try await home.directory() ?? []
     let found = all.filter { $0.isMember && !$0.isHome }
     passes.setGuests(found.map(\.name))
-    passes.home = all.first(where: \.isHome)?.name
     var failure: (any Error)?
     for database in found { do { try await follow(database, home) } catch { failure = error } }
     if let failure { throw failure }
@@ -139,6 +138,7 @@ extension FolderEngine {
   /// Follows home's directory until the task is cancelled.
   func followDirectory() async {
     let (moments, moment) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let (ends, end) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     await withTaskGroup(of: Void.self) { group in
       group.addTask { [sleep = folder.environment.sleep] in
         while (try? await sleep(Self.pause)) != nil { moment.yield() }
@@ -148,6 +148,8 @@ extension FolderEngine {
         for await status in self.statuses {
           let signedOut = status.databases.filter { $0.sync?.needsSignIn == true }.map(\.database)
           if signedOut != last { moment.yield() }
+          // A zone may be whole by now.
+          if self.passes.mayHaveMoved { end.yield() }
           last = signedOut
         }
       }
@@ -162,6 +164,7 @@ extension FolderEngine {
           _ = await self.carryMoved()
         }
       }
+      group.addTask { for await _ in ends { _ = await self.carryMoved() } }
       await group.waitForAll()
     }
   }
@@ -173,8 +176,8 @@ final class FolderPasses: Sendable {
     /// The databases in which the user is a guest; nil before home was asked.
     var guests: TextSet?
     var asked: Int64?
-    /// What home is called in its directory; nil before home was asked.
-    var home: String?
+    /// Whether change sets may wait for a zone that has moved.
+    var mayHaveMoved = true
     var watchers: [Int: AsyncStream<Void>.Continuation] = [:]
     var lastWatcher = 0
   }
@@ -192,13 +195,19 @@ final class FolderPasses: Sendable {
     known.withLock { known in (known.guests, known.asked) = (TextSet(names), now) }
   }
 
-  var home: String? {
-    get { known.withLock { $0.home } }
-    set { known.withLock { $0.home = newValue } }
+  var mayHaveMoved: Bool {
+    get { known.withLock { $0.mayHaveMoved } }
+    set { known.withLock { $0.mayHaveMoved = newValue } }
   }
 
   /// Tells those who follow that a server has said zones to be in another database.
-  func noteMove() { for watcher in known.withLock({ $0.watchers.values }) { watcher.yield() } }
+  func noteMove() {
+    let watchers = known.withLock { known in
+      known.mayHaveMoved = true
+      return known.watchers.values
+    }
+    for watcher in watchers { watcher.yield() }
+  }
 
   /// The moments at which zones have moved, until `stop`.
   func moves() -> (AsyncStream<Void>, watcher: Int) {

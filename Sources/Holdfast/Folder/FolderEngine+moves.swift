@@ -2,19 +2,22 @@ import HoldfastCore
 
 // Zones that have moved from one database to another: docs/MOVING.md.
 extension FolderEngine {
-  /// Writes what was refused as its zone is in another database by now in the file of that database, once the zone is whole there. What can't be
-  /// written stays in quarantine.
+  /// Writes what was refused as its zone has moved in the file of the database of home's directory that has the zone by now, once the zone is whole there.
+  /// What can't be written stays in quarantine.
   ///
   /// - Returns: the databases whose files have got something to send.
   func carryMoved() async -> TextSet {
+    // A move that is heard of meanwhile sets it again.
+    passes.mayHaveMoved = false
     var carried: TextSet = []
-    for (name, source) in folder.files.present {
-      guard let source,
-        let sets = try? await source.writer.perform({ try MovedChangeSets(database: $0).all() })
-      else { continue }
-      for set in sets {
-        let target = set.database == passes.home ? DatabaseName.home : set.database
-        guard target != name, let store = folder.store(of: target) else { continue }
+    let files = await followed()
+    for (_, source) in files {
+      let sets = try? await source.writer.perform { try MovedChangeSets(database: $0).all() }
+      for set in sets ?? [] {
+        guard let (target, store) = await files.first(having: set.zone) else {
+          passes.mayHaveMoved = true
+          continue
+        }
         guard (try? await store.writer.perform { try MovedChangeSets(database: $0).take(set) }) == true else {
           continue
         }
@@ -23,5 +26,28 @@ extension FolderEngine {
       }
     }
     return carried
+  }
+
+  /// The file of home, and of each database in which home's directory says that the user is a guest, as far as they are this user's: another one of the
+  /// folder may have the name of one of the directory (I10).
+  private func followed() async -> [(name: String, store: Store)] {
+    guard let user = (try? await folder.store(of: DatabaseName.home)?.account())??.user else { return [] }
+    var followed: [(name: String, store: Store)] = []
+    for (name, store) in folder.files.stores
+    where name == DatabaseName.home || passes.guests?.contains(name) == true {
+      if (try? await store.account())??.user == user { followed.append((name, store)) }
+    }
+    return followed
+  }
+}
+
+extension [(name: String, store: Store)] {
+  /// The file in which a zone is whole.
+  fileprivate func first(having zone: String) async -> Element? {
+    for file in self {
+      let isHere = try? await file.store.writer.perform { try MovedChangeSets(database: $0).has(zone) }
+      if isHere == true { return file }
+    }
+    return nil
   }
 }

@@ -72,26 +72,51 @@ struct Outbox {
     return own == answer.chain.text
   }
 
+  /// Notes which change sets have edits in zones that have moved to another database, while the zones' records are here. They are sent as ever; the server
+  /// may not know any more what they are about. One with edits in other zones too is nobody's to carry: `moved_to` is empty.
+  func noteMoved(_ moves: [(zone: String, database: String)]) throws {
+    let tables = database.schema.tables.map { table in
+      #"WHEN '\#(table.name)' THEN (SELECT r."zone" FROM "\#(table.name)" r WHERE r."id" = e.id)"#
+    }
+    let zone = """
+      coalesce(CASE e.record_table \(tables.joined(separator: " ")) END, (SELECT d.base FROM holdfast_edits d
+        WHERE d.record_table = e.record_table AND d.id = e.id AND d.column_name = '' AND d.kind = 'delete'))
+      """
+    for (moved, name) in moves {
+      try connection.run(
+        """
+        UPDATE holdfast_outbox SET moved_zone = ?1,
+          moved_to = CASE WHEN first IN (SELECT change_set FROM holdfast_edits e WHERE \(zone) <> ?1) THEN '' ELSE ?2 END
+        WHERE moved_zone IS NULL AND first IN (SELECT change_set FROM holdfast_edits e WHERE \(zone) = ?1)
+        """, [.text(moved), .text(name)])
+    }
+  }
+
   /// Takes refused change sets back into quarantine.
   ///
   /// - Parameter created: gets the records that are back by it.
-  /// - Returns: how many went there.
-  func refuse(_ refusals: [SyncAnswer.Refused], _ created: inout [CreatedRecord]) throws -> Int {
-    var quarantined = 0
+  /// - Returns: how many went there, and how many of them as their zone has moved to another database.
+  func refuse(_ refusals: [SyncAnswer.Refused], _ created: inout [CreatedRecord]) throws -> (
+    count: Int, moved: Int
+  ) {
+    var (quarantined, moved) = (0, 0)
     let taken = try rebase.rollBack(refusals.map(\.first))
     created += taken.back
     var lacking = try refusals.isEmpty ? LackingRecords() : quarantine.lackingRecords()
     for refused in refusals {
-      guard
-        let body = try connection.value(
-          "SELECT body FROM holdfast_outbox WHERE first = ?", [.integer(refused.first)])?.blob
-      else { continue }
+      let row = try connection.row(
+        "SELECT body, moved_zone, moved_to FROM holdfast_outbox WHERE first = ?", [.integer(refused.first)])
+      guard let row, let body = row[0].blob else { continue }
+      var problem = refused.problem
+      if let zone = row[1].text, let database = row[2].text {
+        problem = (database.isEmpty ? Problem(.zoneMoved) : Problem(moved: zone, to: database)).document
+      }
       try quarantine.add(
-        first: refused.first, body: body, operation: refused.operation, problem: refused.problem, taken,
-        &lacking)
+        first: refused.first, body: body, operation: refused.operation, problem: problem, taken, &lacking)
       quarantined += 1
+      if Problem(document: problem)?.code == .zoneMoved { moved += 1 }
     }
-    return quarantined
+    return (quarantined, moved)
   }
 
   /// The records that change sets create, by the first number of each set; as far as the sets wait here and their tables are known.

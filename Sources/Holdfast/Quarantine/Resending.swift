@@ -6,9 +6,9 @@ struct Resending {
   let database: LocalDatabase
   /// Makes a change set of the edits; is called behind each set, so that all keep their bounds and one that is refused takes no other along.
   let seal: () throws -> Void
-  /// Whether the edits are based on what they were based on: the server logs what others have written since (I3). A person who sends a set again has seen
-  /// that.
-  var keepsRevs = false
+  /// Whether the edits are those of before: of the same times, and based on what they were based on, so that the server merges them as if they had arrived
+  /// at last (I3). A person who sends a set again has seen what others have written since.
+  var keepsMoments = false
 
   private var connection: SQLiteConnection { database.connection }
   private var schema: SyncSchema { database.schema }
@@ -65,10 +65,15 @@ struct Resending {
 
   private func write(_ operation: QuarantinedOperation) throws {
     try writeRecord(operation)
-    guard keepsRevs, operation.rev > 0, let table = schema.index(called: operation.table) else { return }
+    guard keepsMoments, let table = schema.index(called: operation.table) else { return }
     try connection.run(
-      "UPDATE holdfast_edits SET rev = min(rev, ?) WHERE record_table = ? AND id = ? AND \(DeviceTables.isLoose)",
-      [.integer(operation.rev), .text(schema.tables[table].name), .text(operation.id)])
+      """
+      UPDATE holdfast_edits SET rev = min(rev, ?), at = min(at, ?) WHERE record_table = ? AND id = ? AND \(DeviceTables.isLoose)
+      """,
+      [
+        .integer(operation.rev > 0 ? operation.rev : .max), .integer(operation.stamp?.milliseconds ?? .max),
+        .text(schema.tables[table].name), .text(operation.id),
+      ])
   }
 
   private func writeRecord(_ operation: QuarantinedOperation) throws {
@@ -76,6 +81,8 @@ struct Resending {
       throw Problem(.unknownTable, operation.table)
     }
     let here = try database.row(table, operation.id)
+    // A record of before is created once: a copy of this device may have done it (I1).
+    if keepsMoments, operation.kind == .create, here != nil { return }
     if operation.kind == .delete {
       return try connection.run(sql[table].delete, [.text(operation.id)])
     }

@@ -32,7 +32,7 @@ package struct AppTransaction {
 
   /// Runs `body`, which writes refused change sets again, in one transaction.
   func writeRefused<Result>(
-    keepingRevs: Bool = false, sealed: () throws -> Void = {}, _ body: (Resending) throws -> Result
+    keepingMoments: Bool = false, sealed: () throws -> Void = {}, _ body: (Resending) throws -> Result
   ) throws -> Result {
     try database.transaction(.immediate, isOfApp: true) {
       try sealing.sealForeign()
@@ -43,7 +43,7 @@ package struct AppTransaction {
             seal: {
               try sealing.sealOwn()
               try sealed()
-            }, keepsRevs: keepingRevs))
+            }, keepsMoments: keepingMoments))
       }
     }
   }

@@ -8,8 +8,6 @@ struct MovedChangeSet: Sendable {
   /// Its number in the quarantine of that file.
   let number: Int64
   let zone: String
-  /// The name of the database in its directory.
-  let database: String
   let bodies: [[UInt8]]
 }
 
@@ -30,13 +28,18 @@ struct MovedChangeSets {
     return try roots.compactMap { root in
       guard let number = root[0].integer, let document = root[1].text,
         let problem = Problem(document: Array(document.utf8)), problem.code == .zoneMoved,
-        let zone = problem.zone, let name = problem.database
+        let zone = problem.zone
       else { return nil }
       let bodies = try connection.rows(
         "SELECT body FROM holdfast_quarantine WHERE n = ?1 OR because = ?1 ORDER BY n", [.integer(number)])
       return MovedChangeSet(
-        replica: replica, number: number, zone: zone, database: name, bodies: bodies.map { $0[0].blob ?? [] })
+        replica: replica, number: number, zone: zone, bodies: bodies.map { $0[0].blob ?? [] })
     }
+  }
+
+  /// Whether a zone is whole here.
+  func has(_ zone: String) throws -> Bool {
+    try ZoneStates(database: database).state(of: zone)?.isWhole == true
   }
 
   /// Writes one as edits of this file, unless that was done.
@@ -44,11 +47,11 @@ struct MovedChangeSets {
   /// - Returns: false while the zone is not whole here.
   func take(_ set: MovedChangeSet) throws -> Bool {
     let key: [SQLiteValue] = [.text(set.replica), .integer(set.number)]
-    return try AppTransaction(database: database).writeRefused(keepingRevs: true) { writing in
+    return try AppTransaction(database: database).writeRefused(keepingMoments: true) { writing in
       let isDone =
         try connection.row("SELECT 1 FROM holdfast_carried WHERE replica = ? AND n = ?", key) != nil
       if isDone { return true }
-      guard try ZoneStates(database: database).state(of: set.zone)?.isWhole == true else { return false }
+      guard try has(set.zone) else { return false }
       try writing.write(set.bodies)
       try connection.run("INSERT INTO holdfast_carried (replica, n) VALUES (?, ?)", key)
       return true

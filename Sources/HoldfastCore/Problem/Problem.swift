@@ -304,3 +304,11 @@ extension Problem: CustomStringConvertible {
     return "\(code.title)\(detail.isEmpty ? "" : ": \(detail)"). \(code.remedy)"
   }
 }
+
+extension Problem {
+  /// A zone is in another database.
+  package init(moved zone: String, to database: String) {
+    self.init(.zoneMoved, "It is in the database \(database).")
+    (self.zone, self.database) = (zone, database)
+  }
+}

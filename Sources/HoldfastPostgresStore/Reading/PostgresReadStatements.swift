@@ -40,7 +40,8 @@ enum PostgresReadStatements {
   static let findRestored: PostgresStatement =
     "SELECT z.zone, z.restored, z.purged FROM holdfast.zones z WHERE z.zone = ANY ($1)"
   static let findPlaces: PostgresStatement = """
-    SELECT z.zone, z.left_for, coalesce(m.number, 0) FROM holdfast.zones z LEFT JOIN holdfast.moves m ON m.zone = z.zone
+    SELECT z.zone, z.left_for, coalesce(m.number, 0), coalesce(m.state, 0)
+    FROM holdfast.zones z LEFT JOIN holdfast.moves m ON m.zone = z.zone
     WHERE z.zone = ANY ($1)
     """
   static let findUser: PostgresStatement = """

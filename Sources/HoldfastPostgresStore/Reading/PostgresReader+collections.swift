@@ -118,8 +118,12 @@ extension PostgresReader {
     try requireMoment()
     let rows = try connection.query(PostgresReadStatements.findPlaces, PostgresParameters(array: zones))
     return TextMap(
-      rows.indices.map {
-        (rows.text($0, 0), ZonePlace(leftFor: rows.optionalText($0, 1), number: rows.int64($0, 2)))
+      rows.indices.map { row in
+        let state = ZonePlace.State(rawValue: rows.int64(row, 3)) ?? .going
+        return (
+          rows.text(row, 0),
+          ZonePlace(leftFor: rows.optionalText(row, 1), number: rows.int64(row, 2), state: state)
+        )
       })
   }
 

@@ -36,7 +36,9 @@ extension PostgresTables {
     ) WITH (fillfactor = 50);
     CREATE INDEX zones_erased ON holdfast.zones (zone) WHERE erased > 0;
     CREATE INDEX zones_left ON holdfast.zones (zone) WHERE left_for IS NOT NULL;
-    CREATE TABLE holdfast.moves (zone text COLLATE "C" PRIMARY KEY, number bigint NOT NULL CHECK (number > 0));
+    CREATE TABLE holdfast.moves (
+      zone text COLLATE "C" PRIMARY KEY, number bigint NOT NULL CHECK (number > 0), state bigint NOT NULL DEFAULT 0 CHECK (state BETWEEN 0 AND 2)
+    );
     CREATE TABLE holdfast.records (
       zone text COLLATE "C" NOT NULL, seq bigint NOT NULL, record_table text COLLATE "C" NOT NULL,
       id text COLLATE "C" NOT NULL, rev bigint NOT NULL, state smallint NOT NULL DEFAULT 0,

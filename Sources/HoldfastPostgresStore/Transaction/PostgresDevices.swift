@@ -14,12 +14,8 @@ final class PostgresDevices: DeviceTable {
     "SELECT a.zone FROM holdfast.acks a WHERE a.device = $1 LIMIT 1 OFFSET $2"
   private static let findForeignAcks: PostgresStatement =
     "SELECT zone FROM holdfast.acks WHERE device = $1 AND epoch NOT IN ('', $2) AND NOT lost LIMIT $3"
-  private static let findLeft: PostgresStatement = """
-    SELECT EXISTS (SELECT FROM holdfast.zones WHERE left_for IS NOT NULL) AND (
-      EXISTS (SELECT FROM holdfast.devices WHERE number = $1 AND acks_purged)
-      OR EXISTS (SELECT FROM holdfast.acks a JOIN holdfast.zones z ON z.zone = a.zone
-        WHERE a.device = $1 AND z.left_for IS NOT NULL))
-    """
+  private static let findLeft: PostgresStatement =
+    "SELECT EXISTS (SELECT FROM holdfast.zones WHERE left_for IS NOT NULL)"
   private static let findUserAck: PostgresStatement = """
     SELECT a.zone FROM holdfast.devices d JOIN holdfast.acks a ON a.device = d.number AND a.zone = $2
     WHERE d.account = $1 AND a.epoch NOT IN ('', $3) AND NOT a.lost LIMIT 1
@@ -105,8 +101,8 @@ final class PostgresDevices: DeviceTable {
     return try store.reading.query(Self.findForeignAcks, parameters).texts
   }
 
-  func hasLeftZones(_ number: Int64) throws -> Bool {
-    try store.reading.query(Self.findLeft, PostgresParameters(number)).bool(0, 0)
+  func hasLeftZones() throws -> Bool {
+    try store.reading.query(Self.findLeft, PostgresParameters()).bool(0, 0)
   }
 
   func hasAck(of zone: String, by user: String, notOf epoch: String) throws -> Bool {

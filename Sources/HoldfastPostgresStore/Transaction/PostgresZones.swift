@@ -33,7 +33,8 @@ final class PostgresZones: ZoneTable {
   private static let writeLeft: PostgresStatement =
     "UPDATE holdfast.zones SET left_for = $2, purged = greatest(purged, $3) WHERE zone = $1"
   private static let putNumber: PostgresStatement = """
-    INSERT INTO holdfast.moves (zone, number) VALUES ($1, $2) ON CONFLICT (zone) DO UPDATE SET number = excluded.number
+    INSERT INTO holdfast.moves (zone, number, state) VALUES ($1, $2, $3)
+    ON CONFLICT (zone) DO UPDATE SET number = excluded.number, state = excluded.state
     """
   private static let putNotified: PostgresStatement = """
     INSERT INTO holdfast.notified AS t (zone, seq) SELECT * FROM unnest($1::text[], $2::bigint[])
@@ -60,9 +61,11 @@ final class PostgresZones: ZoneTable {
     return rows.isEmpty ? 0 : rows.int64(0, 0)
   }
 
-  func setMoved(_ name: String, to database: String?, number: Int64, purged: Int64) throws {
+  func setMoved(_ name: String, to database: String?, number: Int64, purged: Int64, state: ZonePlace.State)
+    throws
+  {
     try store.connection.run(Self.writeLeft, PostgresParameters(name, database, purged))
-    try store.connection.run(Self.putNumber, PostgresParameters(name, number))
+    try store.connection.run(Self.putNumber, PostgresParameters(name, number, state.rawValue))
   }
 
   func setNotified(_ zones: [NotifiedZone]) throws {

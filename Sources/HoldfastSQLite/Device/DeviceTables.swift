@@ -46,7 +46,7 @@ package struct DeviceTables {
       first INTEGER PRIMARY KEY, last INTEGER NOT NULL,
       chain_before TEXT NOT NULL, chain TEXT NOT NULL, clock INTEGER NOT NULL,
       undo INTEGER NOT NULL, at INTEGER NOT NULL, undoes INTEGER,
-      body BLOB NOT NULL, changes BLOB
+      body BLOB NOT NULL, changes BLOB, moved_zone TEXT, moved_to TEXT
     );
     CREATE TABLE holdfast_quarantine (
       n INTEGER PRIMARY KEY AUTOINCREMENT,

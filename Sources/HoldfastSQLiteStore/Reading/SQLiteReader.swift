@@ -285,11 +285,16 @@ final class SQLiteReader: StoreReader {
   func places(of zones: [String]) throws -> TextMap<ZonePlace> {
     let rows = try connection.rows(
       """
-      SELECT z.zone, z.left_for, coalesce(m.number, 0) FROM holdfast_zones z
+      SELECT z.zone, z.left_for, coalesce(m.number, 0), coalesce(m.state, 0) FROM holdfast_zones z
       LEFT JOIN holdfast_moves m ON m.zone = z.zone WHERE z.zone IN (SELECT value FROM json_each(?))
       """, [.list(zones)])
     return TextMap(
-      rows.map { ($0[0].text ?? "", ZonePlace(leftFor: $0[1].text, number: $0[2].integer ?? 0)) })
+      rows.map { row in
+        let state = row[3].integer.flatMap(ZonePlace.State.init) ?? .going
+        return (
+          row[0].text ?? "", ZonePlace(leftFor: row[1].text, number: row[2].integer ?? 0, state: state)
+        )
+      })
   }
 
   func claims(of user: String) throws -> TextMap<ZoneClaim.Mark> {

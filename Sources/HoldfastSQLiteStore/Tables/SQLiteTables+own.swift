@@ -38,7 +38,9 @@ extension SQLiteTables {
     ) WITHOUT ROWID;
     CREATE INDEX holdfast_zones_erased ON holdfast_zones (zone) WHERE erased > 0;
     CREATE INDEX holdfast_zones_left ON holdfast_zones (zone) WHERE left_for IS NOT NULL;
-    CREATE TABLE holdfast_moves (zone TEXT PRIMARY KEY, number INTEGER NOT NULL CHECK (number > 0)) WITHOUT ROWID;
+    CREATE TABLE holdfast_moves (
+      zone TEXT PRIMARY KEY, number INTEGER NOT NULL CHECK (number > 0), state INTEGER NOT NULL DEFAULT 0 CHECK (state BETWEEN 0 AND 2)
+    ) WITHOUT ROWID;
     CREATE TABLE holdfast_tombstones (
       zone TEXT NOT NULL, seq INTEGER NOT NULL, record_table TEXT NOT NULL, id TEXT NOT NULL,
       rev INTEGER NOT NULL, stamp INTEGER NOT NULL, device INTEGER NOT NULL, departed INTEGER NOT NULL,

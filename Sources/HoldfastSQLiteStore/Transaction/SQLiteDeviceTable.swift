@@ -167,14 +167,8 @@ final class SQLiteDeviceTable: DeviceTable {
     ).compactMap { $0[0].text }
   }
 
-  func hasLeftZones(_ number: Int64) throws -> Bool {
-    try connection.value(
-      """
-      SELECT 1 WHERE EXISTS (SELECT 1 FROM holdfast_zones WHERE left_for IS NOT NULL) AND (
-        EXISTS (SELECT 1 FROM holdfast_devices WHERE number = ?1 AND acks_purged = 1)
-        OR EXISTS (SELECT 1 FROM holdfast_acks a JOIN holdfast_zones z ON z.zone = a.zone
-          WHERE a.device = ?1 AND z.left_for IS NOT NULL))
-      """, [.integer(number)]) != nil
+  func hasLeftZones() throws -> Bool {
+    try connection.value("SELECT 1 FROM holdfast_zones WHERE left_for IS NOT NULL LIMIT 1") != nil
   }
 
   func hasAck(of zone: String, by user: String, notOf epoch: String) throws -> Bool {

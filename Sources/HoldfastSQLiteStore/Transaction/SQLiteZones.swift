@@ -56,7 +56,7 @@ final class SQLiteZones: ZoneTable {
     writeLeft = try connection.statement(
       "UPDATE holdfast_zones SET left_for = ?, purged = max(purged, ?) WHERE zone = ?")
     writeNumber = try connection.statement(
-      "INSERT OR REPLACE INTO holdfast_moves (zone, number) VALUES (?, ?)")
+      "INSERT OR REPLACE INTO holdfast_moves (zone, number, state) VALUES (?, ?, ?)")
     findRecords = try schema.tables.filter { $0.zone != .explicit }.map {
       try connection.statement("SELECT 1 FROM \"\($0.name)\" WHERE zone = ? LIMIT 1")
     }
@@ -95,13 +95,16 @@ final class SQLiteZones: ZoneTable {
     return try findNumber.onlyInteger() ?? 0
   }
 
-  func setMoved(_ name: String, to database: String?, number: Int64, purged: Int64) throws {
+  func setMoved(_ name: String, to database: String?, number: Int64, purged: Int64, state: ZonePlace.State)
+    throws
+  {
     if let database { try writeLeft.bind(database, at: 1) } else { try writeLeft.bindNull(at: 1) }
     try writeLeft.bind(purged, at: 2)
     try writeLeft.bind(name, at: 3)
     try writeLeft.run()
     try writeNumber.bind(name, at: 1)
     try writeNumber.bind(number, at: 2)
+    try writeNumber.bind(state.rawValue, at: 3)
     try writeNumber.run()
   }
 

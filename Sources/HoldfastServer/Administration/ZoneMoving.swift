@@ -51,8 +51,9 @@ public final class ZoneMoving {
       try follow(zone, place, there, discards: discards)
       return nil
     }
-    if let database = place.leftFor, database != targetName {
-      throw ServerError(.refused, "The zone \(zone) has moved to the database \(database).")
+    if let database = place.leftFor, place.state == .refused || database != targetName {
+      throw ServerError(
+        .refused, "The zone \(zone) is in the database \(database), or on its way from there.")
     }
     var number = place.number
     if place.leftFor == nil {
@@ -63,7 +64,7 @@ public final class ZoneMoving {
       throw ServerError(
         .refused,
         database == sourceName
-          ? "The move of the zone \(zone) was cancelled. Repeat it with --cancel."
+          ? "The move of the zone \(zone) was cancelled. Run this command with --cancel, which takes it back."
           : "The zone \(zone) has moved on to the database \(database).")
     }
     return try arrive(zone, number, members: invite(zone))
@@ -73,7 +74,7 @@ public final class ZoneMoving {
   ///
   /// - Throws: `ServerError.refused` if it has arrived, or was not on its way.
   public func cancel(_ zone: String) throws {
-    guard let place = try source.place(of: zone), place.leftFor == targetName else {
+    guard let place = try source.place(of: zone), place.leftFor == targetName, place.state != .refused else {
       throw ServerError(.refused, "The zone \(zone) is not on its way from \(sourceName) to \(targetName).")
     }
     let there = try target.place(of: zone)
@@ -82,7 +83,7 @@ public final class ZoneMoving {
     }
     if let there, there.number >= place.number {
       // A cancellation that was interrupted goes on.
-      guard there == ZonePlace(leftFor: sourceName, number: place.number) else {
+      guard there == ZonePlace(leftFor: sourceName, number: place.number, state: .refused) else {
         throw ServerError(.refused, "The zone \(zone) has arrived in \(targetName), and has moved on.")
       }
     } else {
@@ -99,24 +100,26 @@ public final class ZoneMoving {
 
   // MARK: Steps
 
-  /// Makes the members of the zone guests of the target.
+  /// Makes the members of the zone guests of the target, and those who have invited somebody.
   ///
   /// - Returns: how many members the zone has.
   private func invite(_ zone: String) throws -> Int {
-    let column = MemberColumns(source.schema).user
+    let columns = MemberColumns(source.schema)
     var users: TextSet = []
-    try source.forEachPage(of: MemberColumns(source.schema).table, in: zone) { changes in
+    var inviters = TextSet(try source.database.read { try $0.invitationTokens(to: zone).map(\.0.inviter) })
+    try source.forEachPage(of: columns.table, in: zone) { changes in
       for change in changes {
-        if case .live(let record) = change.content, let user = record.values[column].text {
-          users.insert(user)
-        }
+        guard case .live(let record) = change.content else { continue }
+        if let user = record.values[columns.user].text { users.insert(user) }
+        if let inviter = record.values[columns.inviter].text { inviters.insert(inviter) }
       }
     }
-    let guests = try directory.invite(users.sorted(), to: targetName)
-    if guests.count < users.count {
+    let guests = try directory.invite(users.union(inviters).sorted(), to: targetName)
+    let missing = users.subtracting(guests.map(\.id)).count
+    if missing > 0 {
       throw ServerError(
         .refused,
-        "The directory does not know \(users.count - guests.count) members of the zone \(zone): they are being erased, or `holdfast directory check --repair` claims their names. Then run the command again."
+        "The directory does not know \(missing) members of the zone \(zone): they are being erased, or `holdfast directory check --repair` claims their names. Then run the command again."
       )
     }
     let strangers = guests.filter { $0.home != targetName }
@@ -147,29 +150,43 @@ public final class ZoneMoving {
   }
 
   private func arrive(_ zone: String, _ number: Int64, members: Int) throws -> Moved {
-    let purged = try source.database.read { reader in
-      try reader.moment { try reader.zone(zone, for: nil)?.purged ?? 0 }
-    }
     let invitations = try source.database.read { try $0.invitationTokens(to: zone) }
     let (records, deletions) = try target.change(.move) { [source, target, sourceName] work, now, audited in
       audited = .init(target: zone, detail: "from \(sourceName)")
       let moves = ZoneMoves(work)
       if try target.place(of: zone) != nil { try target.dropAll(zone, moves) }
-      let arrived = try moves.arrive(zone, from: sourceName, number: number, purged: purged, at: now) {
-        take in
+      let arrived = try moves.arrive(zone, from: sourceName, number: number, at: now) { take in
         for table in source.schema.tables.indices {
           try source.forEachPage(of: table, in: zone) { try take(table, $0) }
         }
+        let progress = try source.database.read { reader in
+          try reader.moment { try reader.zone(zone, for: nil) }
+        }
+        return (progress?.seq ?? 0, progress?.purged ?? 0)
       }
-      for (invitation, token) in invitations { try work.store.invitations.add(invitation, token) }
+      for (invitation, token) in invitations
+      where try work.store.accounts.name(ofID: invitation.inviter) != nil {
+        try work.store.invitations.add(invitation, token)
+      }
       return arrived
     }
+    try noteArrival(zone, number)
     return Moved(database: targetName, records: records, deletions: deletions, members: members)
+  }
+
+  private func noteArrival(_ zone: String, _ number: Int64) throws {
+    try source.change(.move, Footprint(zones: [zone])) { [targetName] work, _, audited in
+      audited = .init(target: zone, detail: "is in \(targetName)")
+      try ZoneMoves(work).noteArrival(zone, in: targetName, number: number)
+    }
   }
 
   /// Has the source say that a zone is in the target, where it is: it may have moved on from another database, or a restore has brought a copy back.
   private func follow(_ zone: String, _ place: ZonePlace, _ there: ZonePlace, discards: Bool) throws {
-    if place == ZonePlace(leftFor: targetName, number: there.number) { return }
+    if place == ZonePlace(leftFor: targetName, number: there.number, state: .arrived) { return }
+    if place == ZonePlace(leftFor: targetName, number: there.number) {
+      return try noteArrival(zone, there.number)
+    }
     guard there.number > place.number else {
       throw ServerError(.refused, "The zone \(zone) is in \(targetName), too: docs/MOVING.md, section 5.")
     }
@@ -219,6 +236,11 @@ extension Administration {
       audited.target = zone
       guard try work.stores.ledger.exists(zone) else {
         throw ServerError(.notFound, "There is no zone \(zone). `holdfast zones` lists them.")
+      }
+      if let place = try place(of: zone), place.leftFor != nil, place.state == .going {
+        throw ServerError(
+          .refused,
+          "The zone \(zone) may not have arrived: run its move again, or take it back with --cancel.")
       }
       try dropAll(zone, ZoneMoves(work))
     }

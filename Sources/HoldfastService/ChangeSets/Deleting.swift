@@ -17,19 +17,22 @@ struct Deleting: ChangeSetPart {
     try removeMember(live)
   }
 
-  /// A delete of a record that does not exist, or is not visible to the author. It succeeds, unless a restore may have lost the record and
-  /// the author's device is ahead of the restored server, or has a zone that has moved: a later recovery of the record would then undo the
-  /// deletion, or the record be in the other database.
+  /// A delete of a record that does not exist, or is not visible to the author. It succeeds, unless there is no trace of the record, and a restore
+  /// may have lost it and the author's device is ahead of the restored server; or it may be in a zone that has moved. A later recovery of the
+  /// record would then undo the deletion, or the record be in the other database.
   func deleteNothing(_ operation: RecordOperation) throws {
-    if operation.rev > 0, let history = stores.history, history.previous != nil,
-      try stores.tombstones.deletion(operation.id, of: schema.tables[operation.table].name) == nil,
+    let isUnknown =
+      try stores.tombstones.deletion(operation.id, of: schema.tables[operation.table].name) == nil
+    if isUnknown, operation.rev > 0, let history = stores.history, history.previous != nil,
       try stores.devices.hasAcks(author.device, notOf: history.epoch)
     {
       Trace.took(.deletedUnknown)
       throw Problem(.recordUnknown)
     }
-    // The record may be in a zone that has moved, and what was left of it here was dropped.
-    if try stores.devices.hasLeftZones(author.device) {
+    // What was left of the zone here was dropped. The device may have heard of the move already.
+    if isUnknown, !author.isPresent, try stores.devices.mayHaveLeftZones(),
+      try stores.tables[operation.table].zone(of: operation.id) == nil
+    {
       throw Problem(.zoneMoved, "The record may be in a zone that has moved to another database.")
     }
     Trace.took(.deletedNothing)

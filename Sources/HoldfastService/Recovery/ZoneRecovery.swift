@@ -100,6 +100,9 @@ package struct ZoneRecovery {
       try work.stores.ledger.create(zone)
     } else if try work.stores.ledger.isPublic(zone) {
       return
+    } else if try work.store.zones.moveNumber(of: zone) > 0 {
+      // It has come from another database since the restore, with its members.
+      guard try work.stores.memberList.ownRole(of: zoneClaim.user, in: zone) == .owner else { return }
     } else if let best = others.compactMap(\.recovered).max() {
       guard let moment = zoneClaim.moment, moment > best else { return }
     } else if others.contains(where: { $0.state == .granted }) {

@@ -67,8 +67,8 @@ package protocol DeviceTable: AnyObject {
   /// Some of the zones that a device acked in an epoch other than `epoch`, except lost zones: at most `limit`.
   func ackedZones(of number: Int64, notOf epoch: String, limit: Int) throws -> [String]
 
-  /// Whether a device has an ack of a zone that has moved to another database; or any zone has, and the device's acks were purged.
-  func hasLeftZones(_ number: Int64) throws -> Bool
+  /// Whether a zone has moved to another database.
+  func hasLeftZones() throws -> Bool
 
   /// Whether a device of the user acked the zone in an epoch other than `epoch`, and the user has not lost the zone since.
   func hasAck(of zone: String, by user: String, notOf epoch: String) throws -> Bool

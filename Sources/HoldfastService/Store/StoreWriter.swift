@@ -165,7 +165,9 @@ package protocol ZoneTable: AnyObject {
   ///   - database: where the zone is now; nil for here.
   ///   - number: that of the move.
   ///   - purged: the zone's purge horizon in the other database; a lesser one here is raised to it.
-  func setMoved(_ name: String, to database: String?, number: Int64, purged: Int64) throws
+  ///   - state: what is known of the move.
+  func setMoved(_ name: String, to database: String?, number: Int64, purged: Int64, state: ZonePlace.State)
+    throws
 
   /// Stores up to which seq the webhook was notified of each zone. Never moves back.
   func setNotified(_ zones: [NotifiedZone]) throws

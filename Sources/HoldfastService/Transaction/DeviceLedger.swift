@@ -16,8 +16,8 @@ package final class DeviceLedger {
   private var acks: [AckKey: ZoneAck?] = [:]
   /// Which devices have acks from other epochs, as long as their acks do not change.
   private var foreign: [Int64: Bool] = [:]
-  /// Which devices may have zones that have moved to another database.
-  private var hasLeft: [Int64: Bool] = [:]
+  /// Whether a zone has moved to another database; nil before that was asked.
+  private var hasLeft: Bool?
   /// Acks that are stored as those of a lost zone if they have no stored predecessor.
   private var doubted: Set<AckKey> = []
   private var refusals: [NewRefusal] = []
@@ -32,7 +32,7 @@ package final class DeviceLedger {
     devices = fetched.devices.mapValues { $0.map { Device(row: $0) } }
     acks.removeAll(keepingCapacity: true)
     foreign.removeAll(keepingCapacity: true)
-    hasLeft.removeAll(keepingCapacity: true)
+    hasLeft = nil
     doubted.removeAll(keepingCapacity: true)
     refusals.removeAll(keepingCapacity: true)
     losses.removeAll(keepingCapacity: true)
@@ -141,11 +141,11 @@ package final class DeviceLedger {
     return found
   }
 
-  /// Whether a device may have a zone that has moved to another database.
-  func hasLeftZones(_ number: Int64) throws -> Bool {
-    if let known = hasLeft[number] { return known }
-    let found = try table.hasLeftZones(number)
-    hasLeft[number] = found
+  /// Whether devices may have a zone that has moved to another database.
+  func mayHaveLeftZones() throws -> Bool {
+    if let hasLeft { return hasLeft }
+    let found = try table.hasLeftZones()
+    hasLeft = found
     return found
   }
 

@@ -228,8 +228,11 @@ package final class ZoneLedger {
   /// - Parameters:
   ///   - number: that of the move.
   ///   - purged: the zone's purge horizon in the other database.
-  package func setMoved(_ name: String, to database: String?, number: Int64, purged: Int64 = 0) throws {
-    try table.setMoved(name, to: database, number: number, purged: purged)
+  ///   - state: what is known of the move.
+  package func setMoved(
+    _ name: String, to database: String?, number: Int64, purged: Int64 = 0, state: ZonePlace.State = .going
+  ) throws {
+    try table.setMoved(name, to: database, number: number, purged: purged, state: state)
     let slot = try knownSlot(of: name)
     note(slot)
     slot.zone?.leftFor = database
@@ -344,12 +347,4 @@ package final class ZoneLedger {
 
   /// Records that a membership of a user was written.
   func changedMember(_ user: String?) { if let user { changedUsers.insert(user) } }
-}
-
-extension Problem {
-  /// A zone is in another database.
-  package init(moved zone: String, to database: String) {
-    self.init(.zoneMoved, "It is in the database \(database).")
-    (self.zone, self.database) = (zone, database)
-  }
 }

@@ -26,24 +26,38 @@ package struct ZoneMoves {
     if let other = try ledger.leftFor(zone) {
       throw ServerError(.refused, "The zone \(zone) has moved to the database \(other) meanwhile.")
     }
+    try requireNewer(number, of: zone)
     try requireMovable(zone)
-    try close(zone, to: database, number: number)
+    try close(zone, to: database, number: number, .going)
+  }
+
+  /// Numbers only grow: a command that waited for long has an older one.
+  private func requireNewer(_ number: Int64, of zone: String) throws {
+    guard try work.store.zones.moveNumber(of: zone) < number else {
+      throw ServerError(.refused, "Another command has moved the zone \(zone) meanwhile.")
+    }
   }
 
   /// Says that a zone is in a database in which it has arrived: it may have moved on from another one, or a restore has brought a copy back here.
   package func follow(_ zone: String, to database: String, number: Int64) throws {
-    guard try ledger.exists(zone), try work.store.zones.moveNumber(of: zone) < number else {
-      throw ServerError(.refused, "Another command has moved the zone \(zone) meanwhile.")
-    }
-    try close(zone, to: database, number: number)
+    try requireNewer(number, of: zone)
+    try close(zone, to: database, number: number, .arrived)
   }
 
-  private func close(_ zone: String, to database: String, number: Int64) throws {
+  /// Notes that a zone has arrived in the database for which it was let go: from then on its records may be dropped here.
+  package func noteArrival(_ zone: String, in database: String, number: Int64) throws {
+    guard try ledger.leftFor(zone) == database, try work.store.zones.moveNumber(of: zone) == number else {
+      throw ServerError(.refused, "Another command has moved the zone \(zone) meanwhile.")
+    }
+    try ledger.setMoved(zone, to: database, number: number, state: .arrived)
+  }
+
+  private func close(_ zone: String, to database: String, number: Int64, _ state: ZonePlace.State) throws {
     let members = try ledger.roles(in: zone)
     for (user, role) in members { ledger.setRole(nil, over: role, of: user, in: zone) }
     let seq = try ledger.next(zone)
     for (user, _) in members { stores.devices.noteLoss(of: zone, by: user, at: seq) }
-    try ledger.setMoved(zone, to: database, number: number)
+    try ledger.setMoved(zone, to: database, number: number, state: state)
   }
 
   private func requireMovable(_ zone: String) throws {
@@ -114,18 +128,20 @@ package struct ZoneMoves {
   /// - Parameters:
   ///   - database: the database that had it.
   ///   - number: that of the move.
-  ///   - purged: the zone's purge horizon in the other database: change tokens of before are fenced, as their devices may lack deletions (I8).
-  ///   - pages: calls its parameter with all changes of the zone in the other database, table by table, a page at a time.
+  ///   - pages: calls its parameter with all changes of the zone in the other database, table by table, a page at a time. Returns the zone's seq and
+  ///     purge horizon there, as they are behind the last page: change tokens of before are fenced, as their devices may lack deletions (I8).
   /// - Returns: how many records and deletions have arrived.
   /// - Throws: `ServerError.refused`.
   package func arrive(
-    _ zone: String, from database: String, number: Int64, purged: Int64, at now: Stamp,
-    _ pages: (_ take: (_ table: Int, _ changes: [RecordChange]) throws -> Void) throws -> Void
+    _ zone: String, from database: String, number: Int64, at now: Stamp,
+    _ pages: (_ take: (_ table: Int, _ changes: [RecordChange]) throws -> Void) throws -> (
+      seq: Int64, purged: Int64
+    )
   ) throws -> (records: Int, deletions: Int) {
-    try claim(zone, number)
-    try ledger.setMoved(zone, to: nil, number: number, purged: purged)
+    // Where the zone was before, tokens of that time know nothing of records that have left it since (I4).
+    let horizon = try claim(zone, number) ? ledger.seq(of: zone) : 0
     var (records, deletions, last) = (0, 0, try ledger.seq(of: zone))
-    try pages { table, changes in
+    let there = try pages { table, changes in
       try stores.tables[table].prefetch(changes.map(\.id))
       for change in changes {
         last = max(last, change.seq)
@@ -133,14 +149,20 @@ package struct ZoneMoves {
         case .live(let record):
           try take(record, from: database, at: now)
           records += 1
-        case .deleted(let tombstone):
+        case .deleted(let tombstone) where change.seq > horizon:
           try take(tombstone, of: change.id, table, at: now)
           deletions += 1
-        case .departed, .missing: break
+        case .deleted, .departed, .missing: break
         }
       }
       try work.transaction.settle { false }
     }
+    if records == 0 {
+      throw ServerError(.refused, "Nothing of the zone \(zone) is left in the database \(database).")
+    }
+    // The last changes may have been deletions that were purged.
+    last = max(last, there.seq)
+    try ledger.setMoved(zone, to: nil, number: number, purged: max(horizon, there.purged))
     try ledger.setSeq(last, of: zone)
     try stores.settleAccess(to: zone)
     return (records, deletions)
@@ -150,7 +172,9 @@ package struct ZoneMoves {
     let name = stores.schema.tables[record.table].name
     if let known = try stores.tables[record.table].record(record.id) {
       throw ServerError(
-        .refused, "The record \(record.id) of \(name) is here already, in the zone \(known.zone).")
+        .refused,
+        "The record \(record.id) of \(name) is there already, in the zone \(known.zone). Where that zone has left, drop what is left of it there; or take this one back with --cancel."
+      )
     }
     if record.table == stores.members, let user = record.values[stores.memberColumns.user].text,
       try work.store.accounts.name(ofID: user) == nil
@@ -184,16 +208,19 @@ package struct ZoneMoves {
   /// - Throws: `ServerError.refused` if it has arrived.
   package func refuse(_ zone: String, stayingIn database: String, number: Int64) throws {
     try claim(zone, number)
-    try ledger.setMoved(zone, to: database, number: number)
+    try ledger.setMoved(zone, to: database, number: number, state: .refused)
   }
 
   /// Makes the row of a zone, and requires that the zone is not here, and has no greater number.
-  private func claim(_ zone: String, _ number: Int64) throws {
+  ///
+  /// - Returns: whether the zone was here before.
+  @discardableResult
+  private func claim(_ zone: String, _ number: Int64) throws -> Bool {
     if try !ledger.exists(zone) {
       try ledger.create(zone)
       try work.transaction.settle { false }
       try ledger.lock(zone)
-      return
+      return false
     }
     guard try ledger.leftFor(zone) != nil else {
       throw ServerError(.refused, "The zone \(zone) is here already.")
@@ -202,6 +229,7 @@ package struct ZoneMoves {
       throw ServerError(
         .refused, "The move of the zone \(zone) was cancelled, or another one has come after it.")
     }
+    return true
   }
 
   // MARK: What is left
@@ -214,6 +242,9 @@ package struct ZoneMoves {
     guard try ledger.leftFor(zone) != nil else {
       throw ServerError(.refused, "The zone \(zone) is here: its records can't be dropped.")
     }
+    let live = changes.compactMap { if case .live(let record) = $0.content { record } else { nil } }
+    // SQL of before may refer to them, and a foreign key would take its records along.
+    try requireNoReferences(live, of: table, in: zone)
     try stores.tables[table].prefetch(changes.map(\.id))
     for change in changes {
       if case .live(let record) = change.content {
