@@ -60,6 +60,7 @@ class Applying {
     const { answer, draft, request, zones } = this;
     const { device } = draft;
     if (device.device !== request.device || device.session !== request.session) throw new Outdated();
+    this.noteMoved();
     const created = answer.confirmed >= device.confirmed ? this.settleChangeSets() : [];
     if (answer.recovered) {
       const keys = request.recovered.slice(0, answer.recovered.count);
@@ -97,6 +98,20 @@ class Applying {
     return this.applied;
   }
 
+  /** Notes which change sets are about zones that have moved: once the zones are gone here, neither the device nor the server may know that. */
+  noteMoved() {
+    const { answer, draft } = this;
+    const refused = answer.refused.map(({ problem }) => problem).filter(({ code, zone }) => code === "zone-moved" && zone);
+    const moved = new Map([...answer.moved, ...refused].map(({ zone, database }) => [zone, database]));
+    if (moved.size === 0) return;
+    const zonesBySet = this.histories.zonesBySet();
+    for (const set of draft.sorted("outbox")) {
+      const zones = [...zonesBySet.get(set.key) ?? []];
+      const zone = zones.find((zone) => moved.has(zone));
+      if (zone && !set.moved) draft.put("outbox", numberKey(set.key), { ...set, moved: { zone, database: moved.get(zone), zones } });
+    }
+  }
+
   // Steps 3 and 4.
 
   settleChangeSets() {
@@ -110,7 +125,7 @@ class Applying {
       .filter(({ set }) => set);
     const deletedBehind = this.histories.rollBack(new Set(refused.map(({ set }) => set.key)));
     for (const { refusal, set } of refused) {
-      this.quarantine.add(set.body, Math.max(0, refusal.operation - refusal.first), refusal.problem, this.now, deletedBehind.has(set.key));
+      this.quarantine.refuse(set, Math.max(0, refusal.operation - refusal.first), refusal.problem, this.now, deletedBehind.has(set.key));
       draft.delete("outbox", numberKey(set.key));
       this.applied.quarantined += 1;
     }

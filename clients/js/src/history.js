@@ -118,6 +118,21 @@ export class Histories {
     return deletedBehind;
   }
 
+  /** By change set: the zones in which the records of its edits are, were or would be. One that it makes itself is not among them. */
+  zonesBySet() {
+    const found = new Map();
+    for (const { table, id, server, steps } of this.dirty()) {
+      let zone = server?.zone;
+      for (const step of steps) {
+        const isNew = step.kind === "create" && this.schema.table(table).rule === "root" && !this.draft.get("zones", id);
+        if (!found.has(step.set)) found.set(step.set, new Set());
+        for (const one of isNew ? [] : [zone, step.zone]) if (one) found.get(step.set).add(one);
+        zone = step.zone ?? zone;
+      }
+    }
+    return found;
+  }
+
   /**
    * Change sets are confirmed: until the server's records come, they are what the edits made of them.
    *

@@ -51,16 +51,23 @@ export class Quarantine {
    * @param operation the index of the operation at fault; -1 when it is none in particular.
    * @param problem the problem document, as plain objects.
    * @param isDeletedBehind whether a later set deletes a record that it edits.
+   * @param zones those of its records, of one whose zone has moved.
    */
-  add(body, operation, problem, now, isDeletedBehind = false) {
+  add(body, operation, problem, now, { isDeletedBehind = false, zones } = {}) {
     const isDependent = problem.code === "record-unknown" || problem.code === "reference-missing";
     const because = isDependent ? this.reason(operationsOf(body, this.schema)) : null;
     const { device } = this.draft;
     const number = device.nextQuarantine;
-    const set = { number, at: now, operation, problem, body, because, isDeletedBehind };
+    const set = { number, at: now, operation, problem, body, because, isDeletedBehind, zones };
     this.draft.put("quarantine", numberKey(number), set);
     if (this.creators) this.noteCreated(set);
     this.draft.device = { ...device, nextQuarantine: number + 1 };
+  }
+
+  /** Adds a set of the outbox that the server refused. If its zone has moved, that is why, whatever the server says: it may not know the records any more. */
+  refuse({ body, moved }, operation, problem, now, isDeletedBehind) {
+    const reason = moved ? { code: "zone-moved", status: 421, title: "The zone has moved to another database", zone: moved.zone, database: moved.database } : problem;
+    this.add(body, operation, reason, now, { isDeletedBehind, zones: moved?.zones });
   }
 
   /** The set that was to create what operations edit or refer to; null when there is none. */

@@ -98,7 +98,7 @@ export function quarantineOldest(draft, schema, request, problem, now) {
   if (!oldest || oldest.chain !== request.oldest) return false;
   const histories = new Histories(draft, schema);
   histories.rollBack(new Set([oldest.key]));
-  new Quarantine(draft, schema).add(oldest.body, 0, problem, now);
+  new Quarantine(draft, schema).refuse(oldest, 0, problem, now);
   draft.delete("outbox", numberKey(oldest.key));
   histories.settle();
   // The server never processed the number: what follows takes its place.

@@ -7,7 +7,7 @@
 // | `records/TABLE` | id | `{id, zone, rev, columns}`: the record as the device shows it; `movedFrom` is its zone before a move that was confirmed, but did not come yet, or in which a restored server has it |
 // | `dirty` | TABLE/id | `{table, id, server, steps}`: the server's record, and the edits on top of it that are not confirmed. In the storage without `steps` |
 // | `steps` | TABLE/id/padded number | one of the edits, only in the storage: an edit does not write those before it again |
-// | `outbox` | padded number | `{key, first, last, before, chain, body}`: a sealed change set |
+// | `outbox` | padded number | `{key, first, last, before, chain, body, moved}`: a sealed change set; `moved` is `{zone, database, zones}` where a zone of its records has moved to another database |
 // | `quarantine` | padded number | a refused change set |
 // | `zones` | zone | see zones.js |
 // | `pages` | zone, number | the changes of a part whose zone is not whole |

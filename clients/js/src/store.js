@@ -165,7 +165,7 @@ export class Store extends Entries {
   /** Refused change sets, oldest first: `{number, at, problem, operations, operation, because}`. */
   quarantined() {
     const quarantine = new Quarantine(new Draft(this.state), this.schema);
-    return quarantine.all().map(({ body, isDeletedBehind: _, ...set }) => ({
+    return quarantine.all().map(({ body, isDeletedBehind: _, zones: __, ...set }) => ({
       ...set, operations: operationsOf(body, this.schema).map((operation) => quarantine.shown(operation)),
     }));
   }

@@ -8,6 +8,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { FolderEngine } from "../index.js";
+import { systemEnvironment } from "../src/store.js";
+import { falsify } from "./devices.js";
 import { makeDisk, newName, openFolder, titles, insertItem, insertList } from "./folders.js";
 import { atEnd, jotSchema, password, run, Server } from "./server.js";
 
@@ -30,14 +32,15 @@ async function startServer(name) {
   return server;
 }
 const [a, b] = [await startServer("a"), await startServer("b")];
+const move = (zone, from, to) => run("zones", "move", zone, "--from", from.data, "--to", to.data, "--directory", directory);
 after(async () => {
   for (const server of [a, b]) await server.kill();
   execFileSync(script, ["stop", join(base, "postgres"), "immediate"], { stdio: "ignore" });
   rmSync(base, { recursive: true, force: true });
 });
 
-async function makeEngine(t, server, disk = makeDisk()) {
-  const folder = await openFolder(t, disk);
+async function makeEngine(t, server, disk = makeDisk(), options = {}) {
+  const folder = await openFolder(t, disk, options);
   const engine = new FolderEngine({ folder, server: server.address, app: "tests", streams: false });
   atEnd(t, () => engine.stop());
   return { folder, engine, disk };
@@ -120,7 +123,7 @@ test("a zone that moves home is found there, with what was written meanwhile, on
   // Both titles are kept: that of the column asks a person.
   await his.folder.write((db) => db.update("items", milk, { title: "Soy milk" }));
   await his.engine.sync();
-  run("zones", "move", list, "--from", join(base, "b"), "--to", join(base, "a"), "--directory", directory);
+  move(list, b, a);
   for (let round = 0; round < 3; round += 1) assert.deepEqual(await engine.sync(), { failures: [] });
   assert.deepEqual([titles(folder), folder.quarantined(), await folder.databasesWith(list)], [["Ours"], [], ["home"]]);
   const laptop = await makeEngine(t, a);
@@ -133,7 +136,7 @@ test("a zone that moves home is found there, with what was written meanwhile, on
 test("what is found in quarantine again is written once, and waits for its zone (I1, I3)", async (t) => {
   const { folder, engine, list } = await start(t);
   await folder.write(list, insertItem(list, "Milk"));
-  run("zones", "move", list, "--from", join(base, "b"), "--to", join(base, "a"), "--directory", directory);
+  move(list, b, a);
   await engine.engine("b").sync();
   const [set] = folder.store("b").movedSets();
   assert.equal(await folder.home.takeMoved(set), false);
@@ -143,4 +146,76 @@ test("what is found in quarantine again is written once, and waits for its zone 
   // As after a crash in front of the end.
   assert.deepEqual([await engine.sync(), folder.quarantined()], [{ failures: [] }, []]);
   assert.deepEqual(folder.all("items").map(({ title }) => title), ["Milk"]);
+});
+
+// What was refused, as its zone has moved.
+
+const items = (folder) => folder.all("items").map(({ title }) => title).sort();
+
+/** Ann's phone, whose home is a, with a list of some items. */
+async function startAlone(t, ...titles) {
+  const name = newName();
+  const phone = await makeEngine(t, a, makeDisk(), { environment: { ...systemEnvironment, now: () => Date.now() - 60_000 } });
+  await phone.engine.signUp(name, password, "phone");
+  const list = await phone.folder.write(insertList("Food"));
+  const ids = [];
+  for (const title of titles) ids.push(await phone.folder.write(insertItem(list, title)));
+  for (let round = 0; round < 2; round += 1) assert.deepEqual(await phone.engine.sync(), { failures: [] });
+  return { ...phone, name, list, ids };
+}
+
+/** What is in the list at last: here, and on another device. */
+async function expectItems(t, { folder, engine, name }, expected) {
+  for (let round = 0; round < 2; round += 1) assert.deepEqual(await engine.sync(), { failures: [] });
+  assert.deepEqual([items(folder), folder.quarantined(), folder.waitingOperations], [expected, [], 0]);
+  const laptop = await makeEngine(t, a);
+  await laptop.engine.signIn(name, password, "laptop");
+  await laptop.engine.sync();
+  assert.deepEqual(items(laptop.folder), expected);
+}
+
+test("edits of a zone that has moved and was dropped are carried over, whatever is said of them (I3)", async (t) => {
+  const ann = await startAlone(t, "Milk", "Eggs");
+  const { folder, list, ids: [milk, eggs] } = ann;
+  await folder.write((db) => db.update("items", milk, { title: "Oat milk" }));
+  await folder.write(insertItem(list, "Tea"));
+  await folder.write((db) => db.delete("items", eggs));
+  await folder.write((db) => db.update("lists", list, { title: "Groceries" }));
+  move(list, a, b);
+  run("zones", "drop", list, "--data", a.data);
+  await expectItems(t, ann, ["Oat milk", "Tea"]);
+  assert.deepEqual([titles(folder), await folder.databasesWith(list)], [["Groceries"], ["b"]]);
+});
+
+test("edits that are refused long after their zone has gone are carried over, also after a crash (I3)", async (t) => {
+  const ann = await startAlone(t, "Eggs");
+  const { folder, engine, disk, name, list, ids: [eggs] } = ann;
+  const tea = await folder.write(insertItem(list, "Tea"));
+  await folder.write((db) => db.update("items", tea, { title: "Green tea" }));
+  await folder.write((db) => db.delete("items", eggs));
+  const other = await folder.write(insertList("Other"));
+  move(list, a, b);
+  // One change set in each request. The network goes after the first.
+  const first = engine.engine("home");
+  const { transport } = first;
+  let count = 0;
+  first.requestSize.limit = 1;
+  first.transport = {
+    request: async (request) => {
+      if (request.path === "v1/sync" && (count += 1) > 1) throw new Error("There is no network.");
+      return transport.request(request);
+    },
+  };
+  assert.deepEqual((await engine.sync()).failures.map(({ database }) => database), ["home"]);
+  assert.deepEqual([items(folder), folder.quarantined(), folder.home.waitingOperations], [["Eggs", "Tea"], [], 3]);
+  engine.stop();
+  const again = await makeEngine(t, a, disk);
+  // As of a server that knows nothing of the records any more.
+  const falsified = falsify({ engine: again.engine.engine("home") }, (answer) => {
+    for (const refusal of answer.refused) refusal.problem = { code: "record-unknown", status: 404 };
+  });
+  await again.engine.sync();
+  falsified.stop();
+  await expectItems(t, { ...again, name }, ["Green tea"]);
+  assert.deepEqual([await again.folder.databasesWith(other), await again.folder.databasesWith(list)], [["home"], ["b"]]);
 });
