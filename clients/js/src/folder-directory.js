@@ -16,12 +16,11 @@ export class FolderDirectory {
     /** The databases whose sessions begin with passes; null before home was asked. */
     this.guests = null;
     this.askedAt = -Infinity;
-    /** What home is called in its directory; null before it was asked. */
-    this.homeName = null;
     /** The search that is under way: two passes at once would end each other's session. */
     this.finding = null;
     this.isDue = false;
     this.timer = null;
+    this.carrying = Promise.resolve();
   }
 
   get now() {
@@ -99,7 +98,6 @@ export class FolderDirectory {
   async list() {
     try {
       const { databases } = await this.home().request("GET", "v1/databases");
-      this.homeName = databases.find((database) => database.is_home)?.name ?? null;
       return databases.filter(({ name, is_home: isHome }) => !isHome && isDatabaseName(name));
     } catch (error) {
       if (error.code === "not-found") return [];
@@ -140,24 +138,51 @@ export class FolderDirectory {
   }
 
   /**
-   * Writes what was refused as its zone is in another database in that database, once the zone is whole there: docs/MOVING.md. What can't be written stays
-   * in quarantine.
+   * Writes what was refused as its zone has moved in the database that has the zone whole by now: docs/MOVING.md. What can't be written stays in quarantine,
+   * and so does what is about zones of several databases, of which none could have it all (I6).
    *
    * @returns the names of the databases that have something to send by it.
    */
-  async carryMoved() {
+  carryMoved() {
+    const run = this.carrying.then(() => this.carryAll());
+    this.carrying = run.catch(() => {});
+    return run;
+  }
+
+  async carryAll() {
     const carried = new Set();
-    for (const [name, source] of this.engine.folder.usable()) {
+    const stores = this.own();
+    if (stores.every(([, store]) => store.movedSets().length === 0)) return carried;
+    await Promise.all(stores.map(([, store]) => store.catchUp().catch(() => {})));
+    for (const [, source] of stores) {
       for (const set of source.movedSets()) {
-        const target = set.database === this.homeName ? home : set.database;
-        const store = target === name ? undefined : this.engine.folder.store(target);
-        if (!store || store.ended || !await store.takeMoved(set).catch(() => false)) continue;
-        carried.add(target);
+        const name = await this.carry(set, source, stores);
+        if (name === undefined) continue;
+        carried.add(name);
         // Another tab may have been there first.
         await source.discard(set.number).catch(() => {});
       }
     }
     return carried;
+  }
+
+  /** @returns the name of the database that has a moved set now; undefined when none can take it. */
+  async carry(set, source, stores) {
+    // The zone may have moved on since.
+    const [name] = stores.find(([, store]) => store.hasTaken(set)) ?? [];
+    if (name !== undefined) return name;
+    for (const [name, store] of stores) {
+      if (set.isHere && store !== source) continue;
+      if (await store.takeMoved(set).catch(() => false)) return name;
+    }
+    return undefined;
+  }
+
+  /** The user's databases, as home's directory names them: no other server may get, or give, what is written for these (I10). */
+  own() {
+    const { folder } = this.engine;
+    const isNamed = (name) => name === home || this.guests?.has(name);
+    return folder.usable().filter(([name, { account }]) => isNamed(name) && account.user === folder.home.account.user);
   }
 
   async deviceName(id) {

@@ -13,7 +13,7 @@ import { left, replaced, signedOut, StoreError } from "./store-error.js";
 import { Transaction } from "./transaction.js";
 import { forgetRedo, lastOf, remember, reverse } from "./undo.js";
 import { WriteError } from "./write-error.js";
-import { newZones, Zones } from "./zones.js";
+import { hasZone, isWhole, newZones, Zones } from "./zones.js";
 
 /** The clock and the randomness of the system. */
 export const systemEnvironment = {
@@ -181,23 +181,29 @@ export class Store extends Entries {
     return this.transact(resend, "written");
   }
 
-  /** The change sets in quarantine whose zone is in another database, each with those that are there because of it: docs/MOVING.md. */
+  /**
+   * The change sets in quarantine whose zone has moved, each with those that are there because of it: docs/MOVING.md. `zones` are all those of its records,
+   * and `isHere` says whether one of them is here.
+   */
   movedSets() {
     const draft = new Draft(this.state);
     const sets = new Quarantine(draft, this.schema).all();
-    return sets.filter(({ problem, because }) => because === null && problem.code === "zone-moved" && problem.zone && problem.database).map(({ number, problem }) => ({
-      number, source: draft.device.device, zone: problem.zone, database: problem.database,
+    return sets.filter(({ problem, because }) => because === null && problem.code === "zone-moved" && problem.zone).map(({ number, problem, zones = [problem.zone] }) => ({
+      key: `carried ${draft.device.device} ${number}`, number, zones, isHere: zones.some((zone) => hasZone(draft, this.schema, zone)),
       bodies: sets.filter((set) => set.number === number || set.because === number).map(({ body }) => body),
     }));
   }
 
-  /** Writes such a set of another store here, unless that was done. The note of it is in the same commit. @returns false while the zone is not whole here. */
-  takeMoved({ number, source, zone, bodies }) {
-    const key = `carried ${source} ${number}`;
+  /** Whether such a set was written here. */
+  hasTaken({ key }) {
+    return new Draft(this.state).get("local", key) === true;
+  }
+
+  /** Writes such a set here, unless that was done. The note of it is in the same commit. @returns false while one of its zones is not whole here. */
+  takeMoved({ key, zones, bodies }) {
     return this.transact((draft) => {
       if (draft.get("local", key)) return true;
-      const state = draft.get("zones", zone);
-      if (!state?.token || state.token !== state.ack) return false;
+      if (!zones.every((zone) => isWhole(draft.get("zones", zone)))) return false;
       new Resending(draft, this.schema, this.environment).take(bodies, (changes) => noteWrite(draft, changes, this.environment.now()));
       draft.put("local", key, true);
       return true;
@@ -237,7 +243,7 @@ export class Store extends Entries {
   /** The zones that are here: `{zone, role, isWhole}`. */
   zones() {
     return new Zones(new Draft(this.state), this.schema).all().filter(([, state]) => state.ack !== null)
-      .map(([zone, { role, token, ack }]) => ({ zone, role, isWhole: token !== "" && token === ack }));
+      .map(([zone, state]) => ({ zone, role: state.role, isWhole: isWhole(state) }));
   }
 
   /** Begins to follow a public zone, or ends it. */

@@ -49,6 +49,9 @@ export function otherZone(record, zone) {
 /** The tables whose records are each the root of a zone. */
 const roots = (schema) => [...schema.tables.values()].filter(({ rule }) => rule === "root");
 
+/** Whether all of a zone is here. */
+export const isWhole = (state) => Boolean(state?.token) && state.token === state.ack;
+
 /** Whether a device has a zone: it follows it, has made it, or it is the user's own. */
 export function hasZone(draft, schema, zone) {
   const state = draft.get("zones", zone);

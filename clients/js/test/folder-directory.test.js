@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { FolderEngine } from "../index.js";
 import { systemEnvironment } from "../src/store.js";
 import { falsify } from "./devices.js";
-import { makeDisk, newName, openFolder, titles, insertItem, insertList } from "./folders.js";
+import { makeDisk, newName, openFolder, servers, titles, insertItem, insertList } from "./folders.js";
 import { atEnd, jotSchema, password, run, Server } from "./server.js";
 
 const script = fileURLToPath(new URL("../../../Scripts/postgres.sh", import.meta.url));
@@ -218,4 +218,93 @@ test("edits that are refused long after their zone has gone are carried over, al
   falsified.stop();
   await expectItems(t, { ...again, name }, ["Green tea"]);
   assert.deepEqual([await again.folder.databasesWith(other), await again.folder.databasesWith(list)], [["home"], ["b"]]);
+});
+
+test("a change set about zones of two databases stays for a person, until one database has both (I3, I6)", async (t) => {
+  const ann = await startAlone(t, "Milk");
+  const { folder, engine, list, ids: [milk] } = ann;
+  const other = await folder.write(insertList("Other"));
+  const nails = await folder.write(insertItem(other, "Nails"));
+  await engine.sync();
+  await folder.write((db) => {
+    db.delete("items", milk);
+    db.delete("items", nails);
+  });
+  move(list, a, b);
+  for (let round = 0; round < 2; round += 1) assert.deepEqual(await engine.sync(), { failures: [] });
+  assert.deepEqual([items(folder), folder.quarantined().map(({ problem: { code, zone } }) => [code, zone])], [["Milk", "Nails"], [["zone-moved", list]]]);
+  move(other, a, b);
+  // This zone is gone here, and not there yet.
+  await engine.engine("home").sync();
+  assert.deepEqual([[...await engine.directory.carryMoved()], folder.quarantined().length], [[], 1]);
+  await expectItems(t, ann, []);
+});
+
+test("what was refused is carried to wherever the zone is, back to its first database too (I3)", async (t) => {
+  const ann = await startAlone(t, "Milk", "Eggs");
+  const { folder, engine, list, ids: [milk, eggs] } = ann;
+  await folder.write((db) => db.update("items", milk, { title: "Oat milk" }));
+  await folder.write((db) => db.delete("items", eggs));
+  move(list, a, b);
+  await engine.engine("home").sync();
+  assert.deepEqual(folder.quarantined().map(({ problem }) => problem.database), ["b", "b"]);
+  move(list, b, a);
+  await expectItems(t, ann, ["Oat milk"]);
+  assert.deepEqual(await folder.databasesWith(list), ["home"]);
+});
+
+test("a deletion in a public zone stays with the database that has it (I3)", async (t) => {
+  const { folder, engine, name, list, ids: [milk] } = await startAlone(t, "Milk");
+  const spare = await folder.write(insertList("Spare"));
+  run("zones", "grant", "catalogue", name, "editor", "--data", a.data);
+  await folder.home.follow("catalogue");
+  const country = await folder.home.write((db) => db.insert("countries", { code: "XA", code3: "XAA", name: "Nowhere" }));
+  await engine.sync();
+  // The other database has a catalogue of its own.
+  move(spare, a, b);
+  await engine.sync();
+  await folder.store("b").follow("catalogue");
+  await folder.home.write((db) => {
+    db.delete("items", milk);
+    db.delete("countries", country);
+  });
+  move(list, a, b);
+  for (let round = 0; round < 2; round += 1) assert.deepEqual(await engine.sync(), { failures: [] });
+  assert.deepEqual([items(folder), folder.all("countries").length, folder.quarantined().map(({ database }) => database)], [["Milk"], 1, ["home"]]);
+});
+
+for (const isMember of [false, true]) {
+  test(`what was refused goes to no database of another user, also of ${isMember ? "a member" : "one who has a zone of this name"} (I10)`, async (t) => {
+    const { folder, engine, list } = await startAlone(t, "Milk");
+    const bob = newName();
+    const there = isMember ? b : (await servers)[1];
+    if (isMember) {
+      const his = (await makeEngine(t, b)).engine;
+      await his.signUp(bob, password);
+      const { token } = await engine.engine("home").request("POST", `v1/zones/${list}/invitations`, { role: "editor", expires_in: 3600, uses: 1 });
+      await (await his.join("a")).request("POST", "v1/invitations/accept", { token });
+    }
+    await folder.add("b", { server: there.address });
+    const other = engine.engine("b");
+    await (isMember ? other.signIn(bob, password) : other.signUp(bob, password));
+    if (!isMember) await folder.store("b").write(insertList("Bob's", { id: list }));
+    await engine.sync();
+    await folder.home.write(insertItem(list, "A secret"));
+    move(list, a, b);
+    for (let round = 0; round < 2; round += 1) await engine.sync();
+    assert.equal(folder.store("b").zones().find(({ zone }) => zone === list).isWhole, true);
+    assert.deepEqual([items(folder).includes("A secret"), folder.quarantined().map(({ database }) => database)], [false, ["home"]]);
+  });
+}
+
+test("what was refused goes to no database that home's directory has not named (I10)", async (t) => {
+  const { folder, engine, list } = await startAlone(t, "Milk");
+  const { pass } = await engine.engine("home").request("POST", "v1/passes", { database: "b" });
+  await folder.add("other", { server: b.address });
+  await engine.engine("other").signInWithPass(pass, "phone");
+  await folder.home.write(insertItem(list, "Tea"));
+  move(list, a, b);
+  for (const name of ["home", "other"]) await engine.engine(name).sync();
+  assert.equal(folder.store("other").zones().find(({ zone }) => zone === list).isWhole, true);
+  assert.deepEqual([[...await engine.directory.carryMoved()], folder.quarantined().length], [[], 1]);
 });
