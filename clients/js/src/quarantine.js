@@ -26,6 +26,7 @@ export function operationsOf(body, schema) {
     const zone = operation.get("columns")?.get("zone");
     return {
       op: operation.get("op"), table: table?.name ?? operation.get("table"), id: operation.get("id"),
+      rev: operation.get("rev") ?? 0, stamp: operation.get("at"),
       columns: values("columns"), base: values("base"), unknown,
       zone: table?.name === "members" && zone ? parse(zone.text) : null,
     };
@@ -98,7 +99,7 @@ export class Quarantine {
   }
 
   /** An operation with the values of an app. */
-  shown(operation) {
+  shown({ rev: _, stamp: __, ...operation }) {
     const { columns } = this.schema.called(operation.table) ?? {};
     const values = (kept) => Object.fromEntries(Object.entries(kept).map(([name, value]) => [name, toApp(columns.get(name), value)]));
     return { ...operation, columns: { ...values(operation.columns), ...operation.unknown }, base: values(operation.base) };

@@ -23,8 +23,8 @@ export class Resending {
   }
 
   /**
-   * Writes sets of another storage's quarantine. No person has seen what is here: where a record has another value than their edits are based on, the server
-   * logs what is lost.
+   * Writes sets whose zone has moved, as the edits of the time when they were made. No person has seen what is here: the server merges them with what others
+   * have written since, and logs what is lost.
    *
    * @param note called with what each set has changed.
    */
@@ -35,6 +35,7 @@ export class Resending {
   writeAll(sets, note, isUnaware = false) {
     for (const operations of sets) {
       const transaction = new Transaction(this.draft, this.schema, this.environment);
+      if (isUnaware) transaction.backdate(operations);
       for (const operation of operations) {
         const here = this.draft.record(operation.table, operation.id);
         this.write(operation, transaction);

@@ -24,6 +24,8 @@ const changeSetSize = 8 << 20;
 const keyOf = ({ table, id }) => `${table}/${id}`;
 /** The server keeps all but the role of a member: another one with the same id is a new record. */
 const isMadeAgain = ({ table, isDeleted }) => table === "members" && isDeleted;
+/** Up to which rev of the record an edit knows what others have written. */
+const knownRev = ({ before, origin }) => Math.min(before.rev, origin?.rev ?? before.rev);
 
 /**
  * The records that are created or updated, in the order of their operations.
@@ -69,7 +71,7 @@ export class Sealing {
   /**
    * Puts the change set into the outbox, and its steps on top of the records.
    *
-   * @param changes `{table, id, before, after, isDeleted}`.
+   * @param changes `{table, id, before, after, isDeleted, origin}`: `origin` is the `{rev, stamp}` of an edit that was made before; null for one of now.
    * @param moved records that went to another zone with the one above them, `{table, id, record}`.
    */
   seal(changes, moved) {
@@ -115,9 +117,10 @@ export class Sealing {
     new Histories(this.draft, this.schema).add(table, id, step);
   }
 
-  operation(op, { table, id }, members) {
+  operation(op, { table, id, origin }, members) {
     this.clock = nextStamp(this.clock, this.now);
-    this.operations.push(sealedOperation({ op, table: this.schema.table(table), id, at: this.clock, ...members }));
+    const at = origin && origin.stamp < this.clock ? origin.stamp : this.clock;
+    this.operations.push(sealedOperation({ op, table: this.schema.table(table), id, at, ...members }));
   }
 
   /** Writes the operation of a record that stays. @returns its steps. */
@@ -136,8 +139,9 @@ export class Sealing {
     const names = Object.keys(after.columns).filter((name) => after.columns[name] !== (before.columns[name] ?? null));
     // It went with the one above it.
     if (names.length === 0) return zone === undefined ? [] : [{ table, id, before, step: { set, kind: "moved", zone } }];
-    const { columns, base } = this.writeUpdate(change, names, before.rev, (name) => before.columns[name] ?? null);
-    return [{ table, id, before, step: { set, kind: "update", rev: before.rev, columns, base, zone } }];
+    const rev = knownRev(change);
+    const { columns, base } = this.writeUpdate(change, names, rev, (name) => before.columns[name] ?? null);
+    return [{ table, id, before, step: { set, kind: "update", rev, columns, base, zone } }];
   }
 
   /** An edit that did not know of the value before is sent as it was made: the server merges it, and logs what is lost. */
@@ -153,7 +157,7 @@ export class Sealing {
   delete(change) {
     const { table, id, before } = change;
     const known = (this.draft.dirty(table, id)?.steps ?? []).filter(({ kind }) => kind === "update").map(({ rev }) => rev);
-    this.operation("delete", change, { rev: Math.min(before.rev, ...known) });
+    this.operation("delete", change, { rev: Math.min(knownRev(change), ...known) });
     return { table, id, before, step: { set: this.set, kind: "delete" } };
   }
 }

@@ -23,6 +23,15 @@ export class Transaction extends Reader {
     /** By table and id: the record before the transaction, or null, whether it was deleted in between, and the columns that a person saw otherwise. */
     this.touched = new Map();
     this.isEnded = false;
+    /** Gives the `{rev, stamp}` of an edit that was made before, by table and id: see `backdate`. */
+    this.originOf = () => null;
+  }
+
+  /** Lets the edits be as old as operations that were made before, and know of no more than these: of what else they change, nothing. */
+  backdate(operations) {
+    const [{ stamp }] = operations;
+    const origins = new Map([...operations].reverse().map(({ table, id, rev, stamp }) => [`${table}/${id}`, { rev, stamp }]));
+    this.originOf = (key) => origins.get(key) ?? { rev: 0, stamp };
   }
 
   // Writing.
@@ -283,7 +292,7 @@ export class Transaction extends Reader {
    */
   end() {
     this.isEnded = true;
-    const touched = [...this.touched.values()].map((touched) => ({ ...touched, after: this.draft.record(touched.table, touched.id) ?? null }));
+    const touched = [...this.touched].map(([key, touched]) => ({ ...touched, origin: this.originOf(key), after: this.draft.record(touched.table, touched.id) ?? null }));
     // A move takes along what is below, which is then looked at as well.
     for (const { table, after } of touched) if (after) this.settleZone(table, after.id);
     const all = touched.map((touched) => ({ ...touched, after: this.draft.record(touched.table, touched.id) ?? null }));

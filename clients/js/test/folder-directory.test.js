@@ -308,3 +308,22 @@ test("what was refused goes to no database that home's directory has not named (
   assert.equal(folder.store("other").zones().find(({ zone }) => zone === list).isWhole, true);
   assert.deepEqual([[...await engine.directory.carryMoved()], folder.quarantined().length], [[], 1]);
 });
+
+test("edits that are carried over are as old as they are: newer ones stay, and what is lost is logged (I3, I7)", async (t) => {
+  const { folder, engine, name, list, ids: [eggs] } = await startAlone(t, "Eggs");
+  const laptop = await makeEngine(t, a);
+  await laptop.engine.signIn(name, password, "laptop");
+  await laptop.engine.sync();
+  // The phone's clock is slow, and it is offline.
+  await folder.write((db) => db.update("lists", list, { title: "Older" }));
+  await folder.write((db) => db.delete("items", eggs));
+  await laptop.folder.write((db) => db.update("lists", list, { title: "Newer" }));
+  await laptop.folder.write((db) => db.update("items", eggs, { title: "Brown eggs" }));
+  await laptop.engine.sync();
+  move(list, a, b);
+  for (let round = 0; round < 2; round += 1) for (const one of [engine, laptop.engine]) assert.deepEqual(await one.sync(), { failures: [] });
+  for (const one of [folder, laptop.folder]) {
+    const lost = one.all("conflicts").map(({ policy, loser_value: value }) => `${policy} ${value}`).filter((text) => /title|Older|Brown/.test(text));
+    assert.deepEqual([titles(one), items(one), lost.sort()], [["Newer"], [], ["delete Brown eggs", "latest Older"]]);
+  }
+});
