@@ -55,11 +55,20 @@ export class FolderDirectory {
       this.isDue = true;
       this.run();
     }, pause);
-    const { store, tabs } = engine.parts.get(home) ?? {};
-    if (!this.isDue || !store?.account.isSignedIn || (tabs && !tabs.isLeader)) return;
+    if (!this.isDue || !this.mayRun()) return;
     this.isDue = false;
     // The next round tries again.
     this.find().catch(() => {}).then(() => this.carryMoved());
+  }
+
+  mayRun() {
+    const { store, tabs } = this.engine.parts.get(home) ?? {};
+    return store?.account.isSignedIn && (!tabs || tabs.isLeader);
+  }
+
+  /** A database was synced: a zone may be whole by now. */
+  noteSync() {
+    if (this.engine.isStarted && this.mayRun()) this.carryMoved();
   }
 
   /** Zones have moved, or a session has ended. */

@@ -74,6 +74,7 @@ export class FolderEngine {
       const isOut = state === "signedOut";
       if (isOut && !wasOut && this.directory.guests?.has(database.name)) this.directory.hurry();
       wasOut = isOut;
+      if (state !== "syncing") this.directory.noteSync();
       publish();
     });
     const end = () => {

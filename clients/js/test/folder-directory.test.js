@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { FolderEngine } from "../index.js";
 import { systemEnvironment } from "../src/store.js";
 import { falsify } from "./devices.js";
-import { makeDisk, newName, openFolder, servers, titles, insertItem, insertList } from "./folders.js";
+import { makeDisk, newName, openFolder, servers, titles, until, insertItem, insertList } from "./folders.js";
 import { atEnd, jotSchema, password, run, Server } from "./server.js";
 
 const script = fileURLToPath(new URL("../../../Scripts/postgres.sh", import.meta.url));
@@ -326,4 +326,16 @@ test("edits that are carried over are as old as they are: newer ones stay, and w
     const lost = one.all("conflicts").map(({ policy, loser_value: value }) => `${policy} ${value}`).filter((text) => /title|Older|Brown/.test(text));
     assert.deepEqual([titles(one), items(one), lost.sort()], [["Newer"], [], ["delete Brown eggs", "latest Older"]]);
   }
+});
+
+test("an engine that runs by itself carries over what was refused when the zone has come (I3)", async (t) => {
+  const { folder, engine, list, ids: [milk] } = await startAlone(t, "Milk");
+  await folder.write((db) => db.update("items", milk, { title: "Oat milk" }));
+  move(list, a, b);
+  engine.start();
+  const isThere = () => folder.store("b")?.zones().some(({ zone, isWhole }) => zone === list && isWhole);
+  await until(() => isThere() && engine.engine("b").status.state === "idle");
+  await engine.directory.carrying;
+  assert.deepEqual([items(folder), folder.quarantined()], [["Oat milk"], []]);
+  await until(() => folder.waitingOperations === 0);
 });
