@@ -328,6 +328,20 @@ test("edits that are carried over are as old as they are: newer ones stay, and w
   }
 });
 
+test("what a deletion takes along when it is carried over is logged if nobody knew of it (I3)", async (t) => {
+  const { folder, engine, name, list } = await startAlone(t, "Eggs");
+  const laptop = await makeEngine(t, a);
+  await laptop.engine.signIn(name, password, "laptop");
+  await laptop.engine.sync();
+  await folder.write((db) => db.delete("lists", list));
+  await laptop.folder.write(insertItem(list, "Jam"));
+  await laptop.engine.sync();
+  move(list, a, b);
+  for (let round = 0; round < 3; round += 1) assert.deepEqual(await engine.sync(), { failures: [] });
+  const lost = folder.all("conflicts").filter(({ policy, column_name: column }) => policy === "delete" && column === "title");
+  assert.deepEqual([titles(folder), items(folder), lost.map(({ loser_value: value }) => value)], [[], [], ["Jam"]]);
+});
+
 test("an engine that runs by itself carries over what was refused when the zone has come (I3)", async (t) => {
   const { folder, engine, list, ids: [milk] } = await startAlone(t, "Milk");
   await folder.write((db) => db.update("items", milk, { title: "Oat milk" }));
