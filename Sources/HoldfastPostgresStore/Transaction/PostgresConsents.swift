@@ -129,7 +129,7 @@ final class PostgresConsents: ConsentTable {
 extension PostgresReader {
   private static let findPending: PostgresStatement = """
     SELECT m.id, m.zone, m.role, a.id, a.name FROM holdfast.members m JOIN holdfast.accounts a ON a.id = m.invited_by
-    WHERE m."user" = $1 AND a.erasure = 0
+    JOIN holdfast.zones z ON z.zone = m.zone WHERE m."user" = $1 AND a.erasure = 0 AND z.left_for IS NULL
     """
   fileprivate static let findLeftZones: PostgresStatement = """
     SELECT m.zone FROM holdfast.members m JOIN holdfast.zones z ON z.zone = m.zone

@@ -7,7 +7,7 @@ extension SQLiteReader {
     try connection.rows(
       """
       SELECT m.id, m.zone, m.role, a.id, a.name FROM members m JOIN holdfast_accounts a ON a.id = m.invited_by
-      WHERE m.user = ?1 AND a.erasure = 0
+      JOIN holdfast_zones z ON z.zone = m.zone WHERE m.user = ?1 AND a.erasure = 0 AND z.left_for IS NULL
       AND NOT EXISTS (SELECT 1 FROM holdfast_blocks b WHERE b.user = ?1 AND b.blocked = m.invited_by)
       ORDER BY m.id DESC
       """, [.text(user)]

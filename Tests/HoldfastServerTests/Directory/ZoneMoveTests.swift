@@ -120,7 +120,10 @@ import Testing
     let token = try #require(reply.json["token"]?.stringValue, "\(reply.json)")
     let dora = try scene.b.signUp("dora")
     _ = try ann.offer(list, to: "dora")
+    let eve = try scene.a.signUp("eve")
+    _ = try ann.offer(list, to: "eve")
     _ = try moving().move(list)
+    #expect(try RestClient(eve).get("/v1/memberships").json["memberships"]?.elements?.isEmpty == true)
     let body: JSONValue = ["token": .string(token)]
     let carl = try scene.a.signUp("carl")
     for path in ["look", "accept"] {
