@@ -55,6 +55,7 @@ import Testing
     #expect(sent.map { $0["op"] } == ["update", "create"])
     #expect(sent.map { $0["columns"]?["title"] } == ["Oat milk", "Tea"])
     #expect(sent[0]["rev"] == 3, "what was written since goes into the log of conflicts")
+    #expect(sent[0]["base"]?["title"] == "Milk", "the base counts before the rev")
   }
 
   @Test("each is written once, however often it is found in quarantine (I1)") func once() async throws {

@@ -65,15 +65,22 @@ struct Resending {
 
   private func write(_ operation: QuarantinedOperation) throws {
     try writeRecord(operation)
-    guard keepsMoments, let table = schema.index(called: operation.table) else { return }
+    guard keepsMoments, let index = schema.index(called: operation.table) else { return }
+    let table = schema.tables[index]
+    let record: [SQLiteValue] = [.text(table.name), .text(operation.id)]
+    let edits = "WHERE record_table = ? AND id = ? AND \(DeviceTables.isLoose)"
+    let rev = operation.rev > 0 ? operation.rev : .max
     try connection.run(
-      """
-      UPDATE holdfast_edits SET rev = min(rev, ?), at = min(at, ?) WHERE record_table = ? AND id = ? AND \(DeviceTables.isLoose)
-      """,
-      [
-        .integer(operation.rev > 0 ? operation.rev : .max), .integer(operation.stamp?.milliseconds ?? .max),
-        .text(schema.tables[table].name), .text(operation.id),
-      ])
+      "UPDATE holdfast_edits SET rev = min(rev, ?), at = min(at, ?) \(edits)",
+      [.integer(rev), .integer(operation.stamp?.milliseconds ?? .max)] + record)
+    for (name, base) in operation.base {
+      // Where edits combine, the value is based on the one that is here.
+      guard let index = table.index(called: name), !table.columns[index].policy.combines else { continue }
+      let column = table.columns[index]
+      try connection.run(
+        "UPDATE holdfast_edits SET base = ? \(edits) AND kind = 'update' AND column_name = ?",
+        [column.value(of: base)] + record + [.text(column.name)])
+    }
   }
 
   private func writeRecord(_ operation: QuarantinedOperation) throws {
