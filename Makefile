@@ -6,7 +6,7 @@ QUICK_BUILD = --scratch-path .build/demo --disable-index-store -debug-info-forma
 FORMATTED = $(wildcard Sources Plugins Tests Examples Snippets Package.swift)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-cluster demo-cards web soak test vectors sim sim-soak bench bench-compare conformance faults docs lint format deb
+.PHONY: help setup demo demo-cluster demo-directory demo-cards web soak test vectors sim sim-soak bench bench-compare conformance faults docs lint format deb
 
 help: ## show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,11 @@ demo-cluster: setup ## three nodes on PostgreSQL, 200 devices, kills and restart
 	swift build -c release --product holdfast
 	swift build -c release --product fleet
 	HOLDFAST_BIN=$(RELEASE_BIN) Scripts/demo-cluster.sh
+
+demo-directory: setup ## four databases of one directory, lists that move between them, kills: everything arrives once, and all agree; SEED=N, DURATION=SECONDS
+	swift build -c release --product holdfast
+	swift build -c release --product fleet
+	$(if $(SEED),SEED=$(SEED)) $(if $(DURATION),DURATION=$(DURATION)) HOLDFAST_BIN=$(RELEASE_BIN) Scripts/demo-directory.sh
 
 demo-cards: setup ## flash cards: a shipped catalogue, two people offline, a conflict, sharing
 	swift build $(QUICK_BUILD) --product holdfast

@@ -11,8 +11,8 @@ begin() {
   start_database
   local number
   for number in 1 2 3; do launch_node "$number"; done
-  for number in 1 2 3; do wait_for_node "$number"; done
-  at "three nodes listen: ${node_port[1]}, ${node_port[2]}, ${node_port[3]}"
+  for number in 1 2 3; do wait_for_server "$number"; done
+  at "three nodes listen: ${port[1]}, ${port[2]}, ${port[3]}"
   start_proxy
   at "HAProxy listens on 127.0.0.1:$proxy_port"
   start_fleet "${DEVICES:-200}"
@@ -33,7 +33,7 @@ kill_nodes() {
   tell watch
   local number
   for number in 1 2 3; do
-    stop_node "$number" KILL
+    stop_server "$number" KILL
     at "node $number is killed"
     sleep 1.5
     start_node "$number"
@@ -74,7 +74,7 @@ roll() {
   tell watch
   local number
   for number in 1 2 3; do
-    stop_node "$number" TERM
+    stop_server "$number" TERM
     at "node $number has finished what it had begun, and ended"
     start_node "$number"
     wait_for_proxy "$number"
@@ -91,13 +91,7 @@ agree() {
   writer=
   report
   at "$(query 'SELECT count(*) FROM fleet_edits') records were written by SQL"
-  tell rest
-  while [[ $line != done:* ]]; do
-    say "$line"
-    hear
-  done
-  wait "$fleet" || fail "${line#done: }"
-  fleet=
+  rest
   say
   say "\$ holdfast doctor --database …"
   "$bin/holdfast" doctor --database "$database" || fail 'the doctor found something'

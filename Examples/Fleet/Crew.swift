@@ -21,10 +21,10 @@ final class Crew: Sendable {
     self.devices = devices
     listCount = options.users
     let people = min(options.users, devices.count)
-    try await Self.forEach(devices[..<people]) { device in
+    try await forEach(devices[..<people]) { device in
       try await device.engine.signUp(name: device.user, password: "correct horse", device: device.name)
     }
-    try await Self.forEach(devices[people...]) { device in
+    try await forEach(devices[people...]) { device in
       let number = devices.firstIndex { $0 === device } ?? 0
       device.transport.borrow(try devices[number % people].token())
       try await device.engine.signIn(name: device.user, password: "correct horse", device: device.name)
@@ -44,8 +44,8 @@ final class Crew: Sendable {
         }
       }
     }
-    try await Self.forEach(devices[..<people]) { try await $0.engine.sync() }
-    try await Self.forEach(devices[..<people]) { device in
+    try await forEach(devices[..<people]) { try await $0.engine.sync() }
+    try await forEach(devices[..<people]) { device in
       for membership in try await device.engine.pendingMemberships() {
         _ = try await device.engine.accept(membership: membership.id)
       }
@@ -81,7 +81,7 @@ final class Crew: Sendable {
       late = try waiting.isEmpty ? comparison.behind() : waiting
     }
     let wait = ContinuousClock.now - start
-    for _ in 0..<2 where !late.isEmpty { try await Self.forEach(late[...]) { try await $0.engine.sync() } }
+    for _ in 0..<2 where !late.isEmpty { try await forEach(late[...]) { try await $0.engine.sync() } }
     return "settled: \(devices.count - late.count) of \(devices.count) devices by themselves, in "
       + wait.formatted(.units(allowed: [.seconds], width: .narrow))
   }
@@ -96,17 +96,17 @@ final class Crew: Sendable {
       "report: \(journal.count) edits made; \(traffic.reduce(0) { $0 + $1.requests }) requests, "
       + "\(failures) failed on \(touched) devices\(first)"
   }
+}
 
-  /// Does something for some devices, eight at a time.
-  private static func forEach(
-    _ devices: ArraySlice<Device>, _ body: @escaping @Sendable (Device) async throws -> Void
-  ) async throws {
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      for (index, device) in devices.enumerated() {
-        if index >= 8 { try await group.next() }
-        group.addTask { try await body(device) }
-      }
-      try await group.waitForAll()
+/// Does something for some devices, eight at a time.
+func forEach<Device: Sendable>(
+  _ devices: ArraySlice<Device>, _ body: @escaping @Sendable (Device) async throws -> Void
+) async throws {
+  try await withThrowingTaskGroup(of: Void.self) { group in
+    for (index, device) in devices.enumerated() {
+      if index >= 8 { try await group.next() }
+      group.addTask { try await body(device) }
     }
+    try await group.waitForAll()
   }
 }

@@ -80,7 +80,7 @@ final class Device: Sendable {
     return .updated(id)
   }
 
-  private static func place(_ dice: UInt64, among items: [Item], _ db: Database) throws -> String {
+  static func place(_ dice: UInt64, among items: [Item], _ db: Database) throws -> String {
     let index = Int(dice % UInt64(items.count + 1))
     return try db.position(
       after: index > 0 ? items[index - 1].position : nil,

@@ -18,6 +18,7 @@ enum Fleet {
 
   private static func run(_ options: Options) async throws -> Bool {
     raiseFileLimit()
+    if !options.places.isEmpty { return try await DirectoryFleet.run(options) }
     let crew = try await Crew(options)
     say("ready: \(crew.devices.count) devices of \(options.users) people, \(crew.listCount) lists")
     await crew.work { obey(crew) }

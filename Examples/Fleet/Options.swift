@@ -11,6 +11,8 @@ struct Options {
   var database = ""
   /// The schema: one with lists and items, as Jot's.
   var schema = ""
+  /// The databases of a directory, in place of `server` and `database`.
+  var places: [Place] = []
   /// Where the devices' databases are made.
   var folder = ""
   var devices = 200
@@ -25,7 +27,9 @@ struct Options {
   static let usage = """
     fleet --server URL --schema FILE --database URL --folder DIR [--devices N] [--users N]
           [--pause SECONDS] [--patience SECONDS] [--seed N]
+    fleet --place NAME,URL,DATABASE --place … instead of --server and --database: the databases of a directory
     Reads from the standard input: watch (clear the failures so far), report (say how many there were), rest (stop editing, compare).
+    In a directory: watch NAME, report (say what was confirmed elsewhere since), rest.
     """
 
   init(_ words: [String]) throws(UsageError) {
@@ -35,6 +39,7 @@ struct Options {
       switch name {
       case "--server": server = value
       case "--database": database = value
+      case "--place": places.append(try Place(value))
       case "--schema": schema = value
       case "--folder": folder = value
       case "--devices": devices = try Self.number(value)
@@ -45,8 +50,9 @@ struct Options {
       default: throw UsageError(description: Self.usage)
       }
     }
-    if server.isEmpty || schema.isEmpty || database.isEmpty || folder.isEmpty || devices < 1 || users < 1
-      || pause <= 0
+    if places.isEmpty == (server.isEmpty || database.isEmpty) || schema.isEmpty || folder.isEmpty
+      || devices < 1
+      || users < 1 || pause <= 0
     {
       throw UsageError(description: Self.usage)
     }

@@ -1,15 +1,24 @@
+import Foundation
 import Holdfast
 import HoldfastPostgres
 
-/// All that a database holds of lists, items and members: for each zone a line a record, in the order of positions.
+/// All that a database holds of lists, items, members and conflicts: for each zone a line a record, in the order of positions.
 struct Snapshot {
   private(set) var zones: [String: [String]] = [:]
+  /// How many edits of a device wait.
+  private(set) var waiting: Int64 = 0
+  /// The change sets that the server has refused, as JSON.
+  private(set) var refused: [Data] = []
+
   /// The edits of a device that the server has not confirmed, or has refused.
-  private(set) var unsettled: Int64 = 0
+  var unsettled: Int64 { waiting + Int64(refused.count) }
 
   /// What a device has.
-  init(of device: Device) throws {
-    let connection = try SQLiteConnection(path: device.path, access: .readOnly)
+  init(of device: Device) throws { try self.init(path: device.path) }
+
+  /// - Parameter isDevice: whether it is the file of a device, and not that of a server.
+  init(path: String, isDevice: Bool = true) throws {
+    let connection = try SQLiteConnection(path: path, access: .readOnly)
     try connection.transaction(.deferred) {
       for (table, columns) in Self.tables {
         let order = table == "items" ? "position, id" : "id"
@@ -18,18 +27,17 @@ struct Snapshot {
           add(row[1].text ?? "", to: row[0].text ?? "")
         }
       }
-      let count = """
-        SELECT (SELECT count(*) FROM holdfast_outbox) + (SELECT count(*) FROM holdfast_edits)
-          + (SELECT count(*) FROM holdfast_quarantine)
-        """
-      unsettled = try connection.value(count)?.integer ?? -1
+      guard isDevice else { return }
+      let count = "SELECT (SELECT count(*) FROM holdfast_outbox) + (SELECT count(*) FROM holdfast_edits)"
+      waiting = try connection.value(count)?.integer ?? -1
+      refused = try connection.rows("SELECT body FROM holdfast_quarantine").map { Data($0[0].blob ?? []) }
     }
   }
 
   /// What the server has.
   init(of server: PostgresConnection) throws {
     for (table, columns) in Self.tables {
-      let relation = table == "members" ? "holdfast.members" : table
+      let relation = ["members", "conflicts"].contains(table) ? "holdfast.\(table)" : table
       let order = table == "items" ? "t.position, t.id" : "t.id"
       let rows = try server.query(
         PostgresStatement(
@@ -57,7 +65,8 @@ struct Snapshot {
 
   private static let tables = [
     ("lists", Columns(names: ["id", "rev", "title"])),
-    ("items", Columns(names: ["id", "rev", "list_id", "position", "title", "done", "note"])),
+    ("items", Columns(names: ["id", "rev", "list_id", "position", "title", "done", "note", "amount"])),
     ("members", Columns(names: ["id", "rev", "\"user\"", "name", "role"])),
+    ("conflicts", Columns(names: ["id", "rev", "record_id", "column_name"])),
   ]
 }

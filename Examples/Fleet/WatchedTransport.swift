@@ -17,8 +17,13 @@ final class WatchedTransport: EventTransport {
   private let transport: HTTPTransport
   private let traffic = Mutex(Traffic())
   private let borrowed = Mutex<String?>(nil)
+  private let isOffline: @Sendable () -> Bool
 
-  init(server: URL) { transport = HTTPTransport(server: server) }
+  /// - Parameter isOffline: whether the device has no network now.
+  init(server: URL, isOffline: @escaping @Sendable () -> Bool = { false }) {
+    transport = HTTPTransport(server: server)
+    self.isOffline = isOffline
+  }
 
   /// What was seen since `clear`.
   var seen: Traffic { traffic.withLock { $0 } }
@@ -37,6 +42,7 @@ final class WatchedTransport: EventTransport {
     }
     traffic.withLock { $0.requests += 1 }
     do {
+      if isOffline() { throw URLError(.notConnectedToInternet) }
       let answer = try await transport.send(request)
       if answer.status >= 500 { note("\(request.path): \(answer.status)") }
       return answer

@@ -1,82 +1,21 @@
-# The cluster of the demo: PostgreSQL, the nodes, HAProxy, the devices, the writers of SQL. Sourced by demo-cluster.sh.
+# The cluster of the demo: nodes on one PostgreSQL, HAProxy, the devices, the writers of SQL. Sourced by demo-cluster.sh.
 
-source Scripts/demo/words.sh
-source Scripts/service.sh
-bin=$(cd "${HOLDFAST_BIN:-.build/release}" && pwd)
-# Jot's schema: lists and items.
-schema=Examples/Jot/holdfast.json
-folder=$(mktemp -d)
-started=$SECONDS
-declare -A node node_port
+source Scripts/demo/servers.sh
 proxy=
-fleet=
 writer=
 
-# Ends what was started here, and nothing else.
-finish() {
-  local status=$? process
-  trap '' INT TERM HUP
-  for process in $writer $fleet $proxy "${node[@]}"; do kill -KILL "$process" 2>/dev/null || true; done
-  for process in $writer $fleet $proxy "${node[@]}"; do wait "$process" 2>/dev/null || true; done
-  Scripts/postgres.sh stop "$folder/postgres" immediate || true
-  if ((status == 0 || status == 130)); then
-    rm -rf "$folder"
-  else
-    say "The demo failed; its logs are in $folder" >&2
-  fi
-}
-trap finish EXIT
-trap 'exit 130' INT TERM HUP
-
-at() { printf '%4d s  %s\n' "$((SECONDS - started))" "$*"; }
-
-# MARK: The database
-
 start_database() {
-  local superuser
-  superuser=$(Scripts/postgres.sh start "$folder/postgres")
-  psql -qX "$superuser" -c "CREATE ROLE jot LOGIN PASSWORD 'jot'" -c 'CREATE DATABASE jot OWNER jot'
-  database=${superuser/postgres@/jot:jot@}
-  database=${database%/postgres}/jot
+  database=$(start_postgres postgres jot)
   at "PostgreSQL runs on a port of 127.0.0.1: ${database#*@}"
 }
 
 query() { psql -qXAt "$database" -c "$1"; }
 
-# MARK: The nodes
-
-# Starts a node, on the port it had before, without waiting for it.
-launch_node() {
-  : >"$folder/node$1.out"
-  "$bin/holdfast" serve --schema "$schema" --database "$database" --listen "127.0.0.1:${node_port[$1]:-0}" \
-    >"$folder/node$1.out" 2>>"$folder/node$1.log" </dev/null &
-  node[$1]=$!
-}
-
-wait_for_node() {
-  local line
-  for _ in {1..400}; do
-    # `read` succeeds once the line is whole.
-    if read -r line <"$folder/node$1.out" && [[ $line =~ ^listening\ on\ http://.*:([0-9]+)$ ]]; then
-      node_port[$1]=${BASH_REMATCH[1]}
-      return
-    fi
-    kill -0 "${node[$1]}" 2>/dev/null || break
-    sleep 0.05
-  done
-  tail -n 5 "$folder/node$1.log" >&2
-  fail "node $1 did not start"
-}
+launch_node() { launch_server "$1" --schema "$schema" --database "$database"; }
 
 start_node() {
   launch_node "$1"
-  wait_for_node "$1"
-}
-
-stop_node() {
-  kill "-$2" "${node[$1]}"
-  wait "${node[$1]}" 2>/dev/null || true
-  node[$1]=
+  wait_for_server "$1"
 }
 
 # MARK: HAProxy
@@ -85,8 +24,8 @@ start_proxy() {
   local program
   program=$(command -v haproxy || echo /usr/sbin/haproxy)
   proxy_port=$(free_port)
-  HOLDFAST_BIND=127.0.0.1:$proxy_port HOLDFAST_NODE_1=127.0.0.1:${node_port[1]} \
-    HOLDFAST_NODE_2=127.0.0.1:${node_port[2]} HOLDFAST_NODE_3=127.0.0.1:${node_port[3]} \
+  HOLDFAST_BIND=127.0.0.1:$proxy_port HOLDFAST_NODE_1=127.0.0.1:${port[1]} \
+    HOLDFAST_NODE_2=127.0.0.1:${port[2]} HOLDFAST_NODE_3=127.0.0.1:${port[3]} \
     "$program" -db -f deploy/haproxy.cfg >"$folder/haproxy.log" 2>&1 </dev/null &
   proxy=$!
   for _ in {1..100}; do
@@ -113,24 +52,7 @@ count_in_log() { grep -c "$1" "$folder/haproxy.log" || true; }
 # MARK: The devices
 
 start_fleet() {
-  mkfifo "$folder/commands" "$folder/answers"
-  mkdir "$folder/devices"
-  "$bin/fleet" --server "http://127.0.0.1:$proxy_port" --schema "$schema" --database "$database" \
-    --folder "$folder/devices" --devices "$1" <"$folder/commands" >"$folder/answers" 2>"$folder/fleet.log" &
-  fleet=$!
-  exec 8>"$folder/commands" 9<"$folder/answers"
-  hear
-}
-
-# Tells the fleet something, and gives what it answers.
-tell() {
-  echo "$1" >&8
-  hear
-}
-
-# Reads a line of the fleet.
-hear() {
-  read -r -t 120 line <&9 || { cat "$folder/fleet.log" >&2; fail 'the fleet does not answer'; }
+  launch_fleet --server "http://127.0.0.1:$proxy_port" --database "$database" --devices "$1"
 }
 
 # MARK: Writers of SQL
