@@ -100,13 +100,7 @@ struct FolderDirectoryTests {
     }
     try await phone.write(in: list) { db in try db.execute("DELETE FROM items WHERE title = 'Eggs'") }
     try await add("Tea")
-    let run = try Programs.run(
-      "holdfast",
-      [
-        "zones", "move", list, "--from", b.scene.server.shared.options[1], "--to",
-        a.scene.server.shared.options[1], "--directory", directory,
-      ])
-    try #require(run.status == 0, "\(run.output)\(run.errors)")
+    try move(from: b, to: a)
     for _ in 0..<3 { #expect(try await engine.sync().failures.isEmpty) }
     #expect(try await phone.quarantined().isEmpty)
     #expect(try await lists(phone) == ["ours"])
@@ -135,6 +129,41 @@ struct FolderDirectoryTests {
     try await launched.findDatabases()
     #expect(try before == session())
     #expect(try await launched.sync().failures.isEmpty)
+    await phone.close()
+  }
+
+  private func move(from: Place, to: Place) throws {
+    let run = try Programs.run(
+      "holdfast",
+      [
+        "zones", "move", list, "--from", from.scene.server.shared.options[1], "--to",
+        to.scene.server.shared.options[1], "--directory", directory,
+      ])
+    try #require(run.status == 0, "\(run.output)\(run.errors)")
+  }
+
+  @Test(
+    "a zone moves away and back while what was refused waits: it is sent, also when what was left was dropped (I1, I3)",
+    arguments: [false, true])
+  func movedBack(_ drops: Bool) async throws {
+    for title in ["Milk", "Eggs", "Bread"] { try await add(title) }
+    #expect(try await engine.sync().failures.isEmpty)
+    try await phone.write(in: list) { db in
+      try db.execute("UPDATE items SET title = 'Oat milk' WHERE title = 'Milk'")
+    }
+    try await phone.write(in: list) { db in try db.execute("DELETE FROM items WHERE title = 'Eggs'") }
+    try await add("Tea")
+    try move(from: b, to: a)
+    if drops {
+      let run = try Programs.run("holdfast", ["zones", "drop", list] + b.scene.server.shared.options)
+      try #require(run.status == 0, "\(run.output)\(run.errors)")
+    }
+    try await engine.engine(of: "b")?.sync()
+    #expect(try await phone.quarantined().count == 3)
+    try move(from: a, to: b)
+    for _ in 0..<3 { #expect(try await engine.sync().failures.isEmpty) }
+    #expect(try await phone.quarantined().isEmpty)
+    #expect(try await titlesOfBob() == ["Bread", "Oat milk", "Tea"])
     await phone.close()
   }
 

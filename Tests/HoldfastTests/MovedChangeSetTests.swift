@@ -58,6 +58,16 @@ import Testing
     #expect(sent[0]["base"]?["title"] == "Milk", "the base counts before the rev")
   }
 
+  @Test("a deletion of what is not there yet is sent: what is here may be older than the record (I3, I8)")
+  func deletion() async throws {
+    try await target.answer(IDs.part(IDs.listChange))
+    let body = #"[{"op":"delete","table":"items","id":"\#(IDs.item)","rev":3,"at":"0193aaaa00000000"}]"#
+    let set = MovedChangeSet(replica: "other", number: 1, zone: IDs.list, bodies: [Array(body.utf8)])
+    #expect(try await take(set))
+    let sent = try await target.outbox().compactMap { $0.elements?.first }
+    #expect(sent.map { [$0["op"], $0["id"], $0["rev"]] } == [["delete", .string(IDs.item), 3]])
+  }
+
   @Test("each is written once, however often it is found in quarantine (I1)") func once() async throws {
     try await target.answer(IDs.part("\(IDs.listChange),\(IDs.itemChange("Milk", rev: 3))"))
     let sets = try await sets()

@@ -14,14 +14,16 @@ extension FolderEngine {
     for (_, source) in files {
       let sets = try? await source.writer.perform { try MovedChangeSets(database: $0).all() }
       for set in sets ?? [] {
-        guard let (target, store) = await files.first(having: set.zone) else {
-          passes.mayHaveMoved = true
-          continue
+        guard let isTaken = await files.haveTaken(set) else { continue }
+        if !isTaken {
+          guard let (target, store) = await files.first(having: set.zone) else {
+            passes.mayHaveMoved = true
+            continue
+          }
+          let isDone = try? await store.writer.perform { try MovedChangeSets(database: $0).take(set) }
+          guard isDone == true else { continue }
+          carried.insert(target)
         }
-        guard (try? await store.writer.perform { try MovedChangeSets(database: $0).take(set) }) == true else {
-          continue
-        }
-        carried.insert(target)
         try? await source.discard(set.number)
       }
     }
@@ -42,6 +44,17 @@ extension FolderEngine {
 }
 
 extension [(name: String, store: Store)] {
+  /// Whether one of the files has a refused change set: the zone may have moved on since. One that can't be read may have it.
+  fileprivate func haveTaken(_ set: MovedChangeSet) async -> Bool? {
+    for file in self {
+      guard
+        let isDone = try? await file.store.writer.perform({ try MovedChangeSets(database: $0).hasTaken(set) })
+      else { return nil }
+      if isDone { return true }
+    }
+    return false
+  }
+
   /// The file in which a zone is whole.
   fileprivate func first(having zone: String) async -> Element? {
     for file in self {

@@ -91,6 +91,10 @@ struct Resending {
     // A record of before is created once: a copy of this device may have done it (I1).
     if keepsMoments, operation.kind == .create, here != nil { return }
     if operation.kind == .delete {
+      // What is here may be older than the record: the server decides.
+      if here == nil, keepsMoments {
+        return try database.edits.record("delete", "", table, operation.id, base: .null, rev: operation.rev)
+      }
       return try connection.run(sql[table].delete, [.text(operation.id)])
     }
     var values: TextMap<SQLiteValue> = [:]

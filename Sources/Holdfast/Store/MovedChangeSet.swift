@@ -42,18 +42,24 @@ struct MovedChangeSets {
     try ZoneStates(database: database).state(of: zone)?.isWhole == true
   }
 
+  /// Whether one was written in this file.
+  func hasTaken(_ set: MovedChangeSet) throws -> Bool {
+    try connection.row(
+      "SELECT 1 FROM holdfast_carried WHERE replica = ? AND n = ?",
+      [.text(set.replica), .integer(set.number)]) != nil
+  }
+
   /// Writes one as edits of this file, unless that was done.
   ///
   /// - Returns: false while the zone is not whole here.
   func take(_ set: MovedChangeSet) throws -> Bool {
-    let key: [SQLiteValue] = [.text(set.replica), .integer(set.number)]
-    return try AppTransaction(database: database).writeRefused(keepingMoments: true) { writing in
-      let isDone =
-        try connection.row("SELECT 1 FROM holdfast_carried WHERE replica = ? AND n = ?", key) != nil
-      if isDone { return true }
+    try AppTransaction(database: database).writeRefused(keepingMoments: true) { writing in
+      if try hasTaken(set) { return true }
       guard try has(set.zone) else { return false }
       try writing.write(set.bodies)
-      try connection.run("INSERT INTO holdfast_carried (replica, n) VALUES (?, ?)", key)
+      try connection.run(
+        "INSERT INTO holdfast_carried (replica, n) VALUES (?, ?)",
+        [.text(set.replica), .integer(set.number)])
       return true
     }
   }

@@ -45,6 +45,25 @@ import Testing
     try scene.check()
   }
 
+  @Test("what may not have arrived is not dropped, and a command with an older number lets nothing go (I2)")
+  func notArrived() throws {
+    let source = try Administration(scene.a.location, environment: scene.a.world.environment)
+    func letGo(_ number: Int64) throws {
+      try source.change(.move, Footprint(zones: [list])) { work, _, _ in
+        try ZoneMoves(work).letGo(list, to: "b", number: number)
+      }
+    }
+    try letGo(1)
+    #expect(throws: ServerError.self) { try source.drop(list) }
+    #expect(try moving().move(list)?.records == 3)
+    #expect(try moving(back: true).move(list)?.records == 3)
+    #expect(throws: ServerError.self) { try letGo(2) }
+    #expect(try moving().move(list)?.records == 3)
+    try source.drop(list)
+    #expect(try moving(back: true).move(list)?.records == 3)
+    try scene.check()
+  }
+
   @Test("a change token of before a zone left is fenced when it comes back: records have left it since (I4)")
   func departed() throws {
     let token = try #require(try RestClient(ann).get("/v1/zones/\(list)/changes").json["to"]?.stringValue)
