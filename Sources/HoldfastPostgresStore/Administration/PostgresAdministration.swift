@@ -258,7 +258,7 @@ package final class PostgresAdministration: StoreAdministration {
     let purged = try rows(
       """
       SELECT r.zone, min(r.seq)::text FROM holdfast.records r JOIN holdfast.zones z ON z.zone = r.zone
-      WHERE r.state > 0 AND r.seq <= z.purged GROUP BY r.zone
+      WHERE r.state > 0 AND r.seq <= z.purged AND NOT EXISTS (SELECT FROM holdfast.moves v WHERE v.zone = z.zone) GROUP BY r.zone
       """)
     return beyond.map { Finding(.seq, "\($0[1]) of zone \($0[0]) is beyond its zone") }
       + behind.map { Finding(.seq, "\($0[1]) of zone \($0[0]) has no record") }

@@ -141,7 +141,7 @@ extension SQLiteAdministration {
     let purged = try connection.rows(
       """
       SELECT t.zone, min(t.seq) FROM holdfast_zones z JOIN holdfast_tombstones t ON t.zone = z.zone AND t.seq <= z.purged
-      GROUP BY t.zone
+      WHERE NOT EXISTS (SELECT 1 FROM holdfast_moves v WHERE v.zone = z.zone) GROUP BY t.zone
       """)
     return twice.map { Finding(.seq, "\(place($0)) was given twice") }
       + beyond.map { Finding(.seq, "\(place($0)) is beyond its zone") }

@@ -149,10 +149,10 @@ package struct ZoneMoves {
         case .live(let record):
           try take(record, from: database, at: now)
           records += 1
-        case .deleted(let tombstone) where change.seq > horizon:
+        case .deleted(let tombstone):
           try take(tombstone, of: change.id, table, at: now)
           deletions += 1
-        case .deleted, .departed, .missing: break
+        case .departed, .missing: break
         }
       }
       try work.transaction.settle { false }
@@ -160,7 +160,7 @@ package struct ZoneMoves {
     if records == 0 {
       throw ServerError(.refused, "Nothing of the zone \(zone) is left in the database \(database).")
     }
-    // The last changes may have been deletions that were purged.
+    // The last changes may have been deletions that were purged. Those that are here stay, below the horizon too: edits of their records may still come.
     last = max(last, there.seq)
     try ledger.setMoved(zone, to: nil, number: number, purged: max(horizon, there.purged))
     try ledger.setSeq(last, of: zone)
