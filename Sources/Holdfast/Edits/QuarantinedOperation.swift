@@ -29,6 +29,7 @@ public struct QuarantinedOperation: Sendable, Hashable {
       && left.columns == right.columns && left.base == right.base
   }
 
+  /// Hashes what tells most of them apart.
   public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 
   /// An operation of its parts.
