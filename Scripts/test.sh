@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests, all or those whose name has the word given, and ends with "N passed, N failed". What goes through the
 # server's store runs on SQLite, on PostgreSQL, and some of it on PostgreSQL behind PgBouncer. All of them means the simulation too: its
-# named scenarios, interrupted at every 200th step, others each time, then new seeds for a fifth of a minute. Two of these parts run beside
+# named scenarios, interrupted at every 300th step, others each time, then new seeds for a fifth of a minute. Two of these parts run beside
 # each other: more than that take longer on two processors, as they wait for each other.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,7 +14,7 @@ one_store=(--skip SQLite --skip NodeTests --skip '^Holdfast(Server|Store)Tests\.
 chosen=(--skip '^Holdfast(Server|Store)Tests\.(Adopt|Agreement|AnswerMoment|Cascade|ConfirmedTransactions|ErasureSQL|FilledColumn|Failover|FloatDigits|HistoryWatch|Isolation|LaneMemory|LargePage|LockTurn|LookUp|Mismatch|NoGap|OptionalStructure|Payload|Plan|PoolerTarget|PostgresOpening|PostgresReadCache|PutBack|Referen|Repair|RewrittenRow|RoleNamedHoldfast|RollingSchema|SchemaFit|SetColumn|SnapshotState|SQLCount|SQLRead|StatementTimeout|StoredColumns|Structure|TeamError|Trigger|ZoneFence)')
 quick=(--skip '^EndToEndTests\.(?!Access|Convergence)')
 # What happens on the device or in HTTP alone, and what the tests of nodes do with PostgreSQL in their own way.
-once=(--skip '^EndToEndTests\.(CleanExit|CommandJSON|CommandLine|Conflict|DocumentedCommand|EarlyAnswer|Hostile|Identity|List|PristineKill|Proxy|Quarantine|RequestStorm|Scrambled|Snapshot|Terminal|TLS|Undo)')
+once=(--skip '^EndToEndTests\.(CleanExit|ClientAddress|ClosedDescriptor|CommandJSON|CommandLine|Conflict|CouchImport|DocumentedCommand|EarlyAnswer|FolderTests|Hostile|Identity|JotState|List|PristineKill|Proxy|Quarantine|RecordValue|RequestStorm|Scrambled|ServedFile|Snapshot|Terminal|TLS|Undo|Unreadable|WebFolder)')
 # Of what goes through the pooler, one suite of each kind: its connections are another's at the next transaction.
 pooled=(--skip '^Holdfast(Server|Store)Tests\.(?!AccessTests|Agreement|Bulk|Copy|Delta|Event|ExactlyOnce|HiddenRow|ListIndex|NoGap|Place|Session|Slow|Snapshot|SQLRead|Webhook)')
 # What tests write is in memory where there is room: all of them would wait for the syncs of one disk. What disks lose is the simulation's.
@@ -139,7 +139,7 @@ start on_postgres HoldfastStore "${one_store[@]}" "${chosen[@]}"
 start run 'on SQLite' EndToEnd
 start javascript "${1:-}"
 start on_postgres HoldfastServer "${one_store[@]}"
-if (($# == 0)); then start simulate --scenarios --every 200; fi
+if (($# == 0)); then start simulate --scenarios --every 300; fi
 start run 'on SQLite' HoldfastStore
 start on_postgres EndToEnd "${one_store[@]}" "${once[@]}"
 if (($# == 0)); then

@@ -196,7 +196,7 @@ public final class ZoneMoving {
       if place.leftFor == nil, isWritten, !discards {
         throw ServerError(
           .refused,
-          "The zone \(zone) has moved to \(targetName), was restored here, and was written to since. `holdfast export` shows both. --discard gives up what was written here."
+          "The zone \(zone) has moved to \(targetName), was restored here, and was written to since. Compare both with sqlite3 or psql. --discard gives up what was written here."
         )
       }
       try ZoneMoves(work).follow(zone, to: targetName, number: there.number)
