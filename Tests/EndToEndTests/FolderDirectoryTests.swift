@@ -92,14 +92,7 @@ struct FolderDirectoryTests {
 
   @Test("a zone moves home: the folder finds it, and sends what was written meanwhile (I1, I3, I7)")
   func moved() async throws {
-    for title in ["Milk", "Eggs", "Bread"] { try await add(title) }
-    #expect(try await engine.sync().failures.isEmpty)
-    // Offline, while the zone moves.
-    try await phone.write(in: list) { db in
-      try db.execute("UPDATE items SET title = 'Oat milk' WHERE title = 'Milk'")
-    }
-    try await phone.write(in: list) { db in try db.execute("DELETE FROM items WHERE title = 'Eggs'") }
-    try await add("Tea")
+    try await editOffline()
     try move(from: b, to: a)
     for _ in 0..<3 { #expect(try await engine.sync().failures.isEmpty) }
     #expect(try await phone.quarantined().isEmpty)
@@ -132,6 +125,17 @@ struct FolderDirectoryTests {
     await phone.close()
   }
 
+  /// Three items that all have, and then what the servers have not heard of when the zone moves: an update, a deletion and a new item.
+  private func editOffline() async throws {
+    for title in ["Milk", "Eggs", "Bread"] { try await add(title) }
+    #expect(try await engine.sync().failures.isEmpty)
+    try await phone.write(in: list) { db in
+      try db.execute("UPDATE items SET title = 'Oat milk' WHERE title = 'Milk'")
+    }
+    try await phone.write(in: list) { db in try db.execute("DELETE FROM items WHERE title = 'Eggs'") }
+    try await add("Tea")
+  }
+
   private func move(from: Place, to: Place) throws {
     let run = try Programs.run(
       "holdfast",
@@ -146,13 +150,7 @@ struct FolderDirectoryTests {
     "a zone moves away and back while what was refused waits: it is sent, also when what was left was dropped (I1, I3)",
     arguments: [false, true])
   func movedBack(_ drops: Bool) async throws {
-    for title in ["Milk", "Eggs", "Bread"] { try await add(title) }
-    #expect(try await engine.sync().failures.isEmpty)
-    try await phone.write(in: list) { db in
-      try db.execute("UPDATE items SET title = 'Oat milk' WHERE title = 'Milk'")
-    }
-    try await phone.write(in: list) { db in try db.execute("DELETE FROM items WHERE title = 'Eggs'") }
-    try await add("Tea")
+    try await editOffline()
     try move(from: b, to: a)
     if drops {
       let run = try Programs.run("holdfast", ["zones", "drop", list] + b.scene.server.shared.options)

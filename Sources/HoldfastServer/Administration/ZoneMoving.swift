@@ -108,8 +108,7 @@ public final class ZoneMoving {
     var users: TextSet = []
     var inviters = TextSet(try source.database.read { try $0.invitationTokens(to: zone).map(\.0.inviter) })
     try source.forEachPage(of: columns.table, in: zone) { changes in
-      for change in changes {
-        guard case .live(let record) = change.content else { continue }
+      for record in changes.compactMap(\.live) {
         if let user = record.values[columns.user].text { users.insert(user) }
         if let inviter = record.values[columns.inviter].text { inviters.insert(inviter) }
       }
@@ -139,11 +138,8 @@ public final class ZoneMoving {
       try moves.letGo(zone, to: targetName, number: number)
       // The zone is locked: what another connection reads now stays so.
       for table in source.schema.tables.indices where source.schema.mayCrossZones(table) {
-        try source.forEachPage(of: table, in: zone) { changes in
-          let records = changes.compactMap { change in
-            if case .live(let record) = change.content { record } else { nil }
-          }
-          try moves.requireNoReferences(records, of: table, in: zone)
+        try source.forEachPage(of: table, in: zone) {
+          try moves.requireNoReferences($0.compactMap(\.live), of: table, in: zone)
         }
       }
     }

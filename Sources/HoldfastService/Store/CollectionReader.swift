@@ -42,6 +42,9 @@ package struct RecordChange {
     (self.id, self.seq, self.content) = (id, seq, content)
   }
 
+  /// The record, if it lives.
+  package var live: StoredRecord? { if case .live(let record) = content { record } else { nil } }
+
   package enum Content {
     case live(StoredRecord)
     case deleted(Tombstone)

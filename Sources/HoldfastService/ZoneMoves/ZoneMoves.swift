@@ -242,12 +242,11 @@ package struct ZoneMoves {
     guard try ledger.leftFor(zone) != nil else {
       throw ServerError(.refused, "The zone \(zone) is here: its records can't be dropped.")
     }
-    let live = changes.compactMap { if case .live(let record) = $0.content { record } else { nil } }
     // SQL of before may refer to them, and a foreign key would take its records along.
-    try requireNoReferences(live, of: table, in: zone)
+    try requireNoReferences(changes.compactMap(\.live), of: table, in: zone)
     try stores.tables[table].prefetch(changes.map(\.id))
     for change in changes {
-      if case .live(let record) = change.content {
+      if let record = change.live {
         try stores.remove(record)
       } else {
         try stores.tombstones.remove(change.id, of: stores.schema.tables[table].name, in: zone)
