@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastHTTP
 @testable import HoldfastServer
+@testable import HoldfastService
 import ServerScenes
 import Synchronization
 import Testing
@@ -105,6 +106,26 @@ import Testing
     try bob.pull()
     #expect(!bob.has("lists", list) && bob.all("items").isEmpty)
     #expect(try tombstones(of: "items") == 450)
+    #expect(try server.findings().isEmpty)
+  }
+
+  @Test("its zone leaves for no other database before the last piece, which would get half of it (I6)")
+  func stays() throws {
+    _ = try fill(450)
+    func letGo() throws {
+      let operators = try Administration(server.location, environment: server.world.environment)
+      try operators.change(.move, Footprint(zones: [list])) { work, _, _ in
+        try ZoneMoves(work).letGo(list, to: "b", number: 1)
+      }
+    }
+    let request = alice.request([[.delete("lists", list)]])
+    #expect(try part(of: request))
+    #expect(throws: ServerError.self) { try letGo() }
+    _ = try alice.apply(try server.respond(to: request))
+    #expect(throws: ServerError.self) { try letGo() }
+    #expect(try tombstones(of: "items") == 450)
+    server.world.advance(61_000)
+    try letGo()
     #expect(try server.findings().isEmpty)
   }
 

@@ -32,7 +32,8 @@ extension PostgresTables {
       purged bigint NOT NULL DEFAULT 0 CHECK (purged >= 0), public boolean NOT NULL DEFAULT false,
       clock bigint NOT NULL DEFAULT 0 CHECK (clock >= 0), restored bigint NOT NULL DEFAULT 0 CHECK (restored >= 0),
       erased bigint NOT NULL DEFAULT 0 CHECK (erased >= 0), records bigint NOT NULL DEFAULT 0 CHECK (records >= 0),
-      bytes bigint NOT NULL DEFAULT 0 CHECK (bytes >= 0), left_for text COLLATE "C" CHECK (left_for <> '')
+      bytes bigint NOT NULL DEFAULT 0 CHECK (bytes >= 0), left_for text COLLATE "C" CHECK (left_for <> ''),
+      deleting_until bigint NOT NULL DEFAULT 0 CHECK (deleting_until >= 0)
     ) WITH (fillfactor = 50);
     CREATE INDEX zones_erased ON holdfast.zones (zone) WHERE erased > 0;
     CREATE INDEX zones_left ON holdfast.zones (zone) WHERE left_for IS NOT NULL;

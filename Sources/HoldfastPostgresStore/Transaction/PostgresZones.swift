@@ -32,6 +32,11 @@ final class PostgresZones: ZoneTable {
   private static let findNumber: PostgresStatement = "SELECT number FROM holdfast.moves WHERE zone = $1"
   private static let writeLeft: PostgresStatement =
     "UPDATE holdfast.zones SET left_for = $2, purged = greatest(purged, $3) WHERE zone = $1"
+  private static let findDeleting: PostgresStatement =
+    "SELECT deleting_until FROM holdfast.zones WHERE zone = $1"
+  private static let writeDeleting: PostgresStatement = """
+    UPDATE holdfast.zones SET deleting_until = greatest(deleting_until, $2) WHERE zone = ANY ($1)
+    """
   private static let putNumber: PostgresStatement = """
     INSERT INTO holdfast.moves (zone, number, state) VALUES ($1, $2, $3)
     ON CONFLICT (zone) DO UPDATE SET number = excluded.number, state = excluded.state
@@ -66,6 +71,17 @@ final class PostgresZones: ZoneTable {
   {
     try store.connection.run(Self.writeLeft, PostgresParameters(name, database, purged))
     try store.connection.run(Self.putNumber, PostgresParameters(name, number, state.rawValue))
+  }
+
+  func setDeleting(in zones: [String], until time: Int64) throws {
+    var parameters = PostgresParameters(array: zones)
+    parameters.append(time)
+    try store.connection.run(Self.writeDeleting, parameters)
+  }
+
+  func deletingUntil(_ name: String) throws -> Int64 {
+    let rows = try store.reading.query(Self.findDeleting, PostgresParameters(name))
+    return rows.isEmpty ? 0 : rows.int64(0, 0)
   }
 
   func setNotified(_ zones: [NotifiedZone]) throws {

@@ -34,7 +34,7 @@ extension SQLiteTables {
       purged INTEGER NOT NULL DEFAULT 0 CHECK (purged >= 0), public INTEGER NOT NULL DEFAULT 0 CHECK (public IN (0, 1)),
       restored INTEGER NOT NULL DEFAULT 0 CHECK (restored >= 0), erased INTEGER NOT NULL DEFAULT 0 CHECK (erased >= 0),
       records INTEGER NOT NULL DEFAULT 0 CHECK (records >= 0), bytes INTEGER NOT NULL DEFAULT 0 CHECK (bytes >= 0),
-      left_for TEXT CHECK (left_for <> '')
+      left_for TEXT CHECK (left_for <> ''), deleting_until INTEGER NOT NULL DEFAULT 0 CHECK (deleting_until >= 0)
     ) WITHOUT ROWID;
     CREATE INDEX holdfast_zones_erased ON holdfast_zones (zone) WHERE erased > 0;
     CREATE INDEX holdfast_zones_left ON holdfast_zones (zone) WHERE left_for IS NOT NULL;

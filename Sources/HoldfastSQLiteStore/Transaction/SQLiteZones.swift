@@ -22,6 +22,8 @@ final class SQLiteZones: ZoneTable {
   private let findNumber: Statement
   private let writeLeft: Statement
   private let writeNumber: Statement
+  private let findDeleting: Statement
+  private let writeDeleting: Statement
 
   init(_ schema: SyncSchema, on connection: SQLiteConnection) throws {
     find = try connection.statement(
@@ -57,6 +59,9 @@ final class SQLiteZones: ZoneTable {
       "UPDATE holdfast_zones SET left_for = ?, purged = max(purged, ?) WHERE zone = ?")
     writeNumber = try connection.statement(
       "INSERT OR REPLACE INTO holdfast_moves (zone, number, state) VALUES (?, ?, ?)")
+    findDeleting = try connection.statement("SELECT deleting_until FROM holdfast_zones WHERE zone = ?")
+    writeDeleting = try connection.statement(
+      "UPDATE holdfast_zones SET deleting_until = max(deleting_until, ?) WHERE zone = ?")
     findRecords = try schema.tables.filter { $0.zone != .explicit }.map {
       try connection.statement("SELECT 1 FROM \"\($0.name)\" WHERE zone = ? LIMIT 1")
     }
@@ -106,6 +111,19 @@ final class SQLiteZones: ZoneTable {
     try writeNumber.bind(number, at: 2)
     try writeNumber.bind(state.rawValue, at: 3)
     try writeNumber.run()
+  }
+
+  func setDeleting(in zones: [String], until time: Int64) throws {
+    for zone in zones {
+      try writeDeleting.bind(time, at: 1)
+      try writeDeleting.bind(zone, at: 2)
+      try writeDeleting.run()
+    }
+  }
+
+  func deletingUntil(_ name: String) throws -> Int64 {
+    try findDeleting.bind(name, at: 1)
+    return try findDeleting.onlyInteger() ?? 0
   }
 
   func move(_ zone: MovedZone, clock: Stamp) throws {

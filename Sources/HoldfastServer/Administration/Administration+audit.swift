@@ -41,6 +41,7 @@ extension Administration {
   /// Writes in one transaction, with an entry in the audit log, and notifies running servers.
   ///
   /// - Parameter body: also says what the action is done to.
+  /// - Throws: what `body` throws; `ServerError.busy` if others keep it from going on for seconds.
   func change<Result>(
     _ action: AuditedAction, _ footprint: Footprint = Footprint(),
     _ body: (UnitOfWork, Stamp, inout Audited) throws -> Result
@@ -49,8 +50,8 @@ extension Administration {
     let work = UnitOfWork(
       store, schema, rules: Rules(), clock: try ServiceClock(of: store, environment),
       environment: environment, log: { _ in })
-    let now = try work.begin([footprint], isCareful: true).now
     do {
+      let now = try work.begin([footprint], isCareful: true).now
       var audited = Audited()
       let result = try body(work, now, &audited)
       try note(action, audited, work.stores, now)
@@ -58,7 +59,12 @@ extension Administration {
       return result
     } catch {
       store.rollBack()
-      throw error
+      switch store.meaning(of: error) {
+      case .blocked, .transient:
+        throw ServerError(
+          .busy, "Others write what this command needs. Nothing was changed: run it again. (\(error))")
+      default: throw error
+      }
     }
   }
 

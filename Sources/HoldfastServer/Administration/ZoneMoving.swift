@@ -48,8 +48,11 @@ public final class ZoneMoving {
       throw ServerError(.notFound, "There is no zone \(zone) in \(sourceName). `holdfast zones` lists them.")
     }
     if let there, there.leftFor == nil {
-      try follow(zone, place, there, discards: discards)
-      return nil
+      guard place.leftFor == targetName, place.number > there.number else {
+        try follow(zone, place, there, discards: discards)
+        return nil
+      }
+      return try replaceEarlier(zone, place, discards: discards)
     }
     if let database = place.leftFor, place.state == .refused || database != targetName {
       throw ServerError(
@@ -58,6 +61,7 @@ public final class ZoneMoving {
     var number = place.number
     if place.leftFor == nil {
       number = max(place.number, there?.number ?? 0) + 1
+      try requireRoom(for: zone)
       _ = try invite(zone)
       try letGo(zone, number)
     } else if let there, there.number >= number, let database = there.leftFor {
@@ -99,6 +103,19 @@ public final class ZoneMoving {
   }
 
   // MARK: Steps
+
+  /// Requires that no record of another zone in the target is in the way. One that gets in the way later keeps the zone from arriving.
+  private func requireRoom(for zone: String) throws {
+    for table in source.schema.tables.indices {
+      try source.forEachPage(of: table, in: zone) { changes in
+        let ids = changes.compactMap(\.live?.id)
+        let found = try target.database.read { try $0.records(ids, of: table, for: nil) }
+        for case .live(let record, _) in found.values where record.zone != zone {
+          throw ZoneMoves.inTheWay(record, of: source.schema.tables[table].name)
+        }
+      }
+    }
+  }
 
   /// Makes the members of the zone guests of the target, and those who have invited somebody.
   ///
@@ -186,17 +203,23 @@ public final class ZoneMoving {
     guard there.number > place.number else {
       throw ServerError(.refused, "The zone \(zone) is in \(targetName), too: docs/MOVING.md, section 5.")
     }
-    try source.change(.move, Footprint(zones: [zone])) { [source, targetName] work, _, audited in
-      audited = .init(target: zone, detail: "is in \(targetName)")
-      let isWritten = try work.stores.ledger.seq(of: zone) > source.restoredSeq(of: zone)
-      if place.leftFor == nil, isWritten, !discards {
-        throw ServerError(
-          .refused,
-          "The zone \(zone) has moved to \(targetName), was restored here, and was written to since. Compare both with sqlite3 or psql. --discard gives up what was written here."
-        )
-      }
-      try ZoneMoves(work).follow(zone, to: targetName, number: there.number)
+    try source.follow(
+      zone, to: targetName, number: there.number, discards: discards || place.leftFor != nil)
+  }
+
+  /// Replaces the copy of an earlier stay in the target, which a restore of the target has brought back: the zone has left it and was let go to it again
+  /// since. Without its records in the source, the earlier copy is all that is left, and goes on as after any restore.
+  private func replaceEarlier(_ zone: String, _ place: ZonePlace, discards: Bool) throws -> Moved? {
+    if try source.hasRecords(of: zone) {
+      try target.follow(zone, to: sourceName, number: place.number - 1, discards: discards)
+      return try arrive(zone, place.number, members: invite(zone))
     }
+    try target.change(.move, Footprint(zones: [zone])) { [sourceName] work, _, audited in
+      audited = .init(target: zone, detail: "stays, as nothing of it is left in \(sourceName)")
+      try ZoneMoves(work).keep(zone, number: place.number)
+    }
+    if place.state != .arrived { try noteArrival(zone, place.number) }
+    return nil
   }
 }
 
@@ -205,8 +228,33 @@ extension Administration {
     try database.read { reader in try reader.moment { try reader.places(of: [zone])[zone] } }
   }
 
-  fileprivate func restoredSeq(of zone: String) throws -> Int64 {
-    try database.read { reader in try reader.moment { try reader.restored([zone])[zone]?.seq ?? 0 } }
+  /// Says that a zone is in another database, and gives up a copy of it that a restore has brought back.
+  ///
+  /// - Parameter discards: whether to give up what was written to the copy since.
+  fileprivate func follow(_ zone: String, to other: String, number: Int64, discards: Bool) throws {
+    try change(.move, Footprint(zones: [zone])) { work, _, audited in
+      audited = .init(target: zone, detail: "is in \(other)")
+      let restored = try database.read { reader in
+        try reader.moment { try reader.restored([zone])[zone]?.seq ?? 0 }
+      }
+      if !discards, try work.stores.ledger.seq(of: zone) > restored {
+        throw ServerError(
+          .refused,
+          "The zone \(zone) has moved to \(other), a copy of it was restored, and was written to since. Compare both with sqlite3 or psql. --discard gives up what was written to the copy."
+        )
+      }
+      try ZoneMoves(work).follow(zone, to: other, number: number)
+    }
+  }
+
+  fileprivate func hasRecords(of zone: String) throws -> Bool {
+    try database.read { reader in
+      try reader.moment {
+        try schema.tables.indices.contains { table in
+          try !reader.changes(of: table, in: zone, after: 0, limit: 1).isEmpty
+        }
+      }
+    }
   }
 
   /// Calls `body` with all changes of a table in a zone, in the order of their seqs, at most 1,000 at a time.

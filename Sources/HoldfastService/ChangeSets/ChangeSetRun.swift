@@ -165,7 +165,10 @@ package final class ChangeSetRun {
     if isFirst { cut = try Deleting(run: self).decide() }
     isPiece = cut != nil
     if !isPiece { return true }
-    guard try Deleting(run: self).removeBelowNamed(isFirst: isFirst) else { return false }
+    guard try Deleting(run: self).removeBelowNamed(isFirst: isFirst) else {
+      try Deleting(run: self).keepZones()
+      return false
+    }
     try Deleting(run: self).prefetchNamed(operations.indices)
     return true
   }

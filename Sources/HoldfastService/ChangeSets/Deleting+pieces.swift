@@ -18,6 +18,8 @@ extension Deleting {
   }
   /// The maximum depth of a deletion in pieces.
   private static let depth = 10_000
+  /// For how long after a piece the zones stay, in milliseconds: more than the next piece waits for its turn, and what is left of it after a crash.
+  private static let keeping: Int64 = 60_000
 
   /// The maximum number of cascading records that are searched together: slightly more than the limit permits.
   var followerLimit: Int {
@@ -119,6 +121,14 @@ extension Deleting {
       if run.work.microseconds > stores.pieceLimit, cut.done < run.operations.count { return false }
     }
     return true
+  }
+
+  /// Keeps the zones from leaving for another database before the last piece, where the other would get half of the deletion (I6).
+  func keepZones() throws {
+    guard let cut = run.cut, cut.keptUntil < stores.now + Self.keeping / 2 else { return }
+    let until = stores.now + Self.keeping
+    try stores.store.zones.setDeleting(in: TextSet(cut.zones.compactMap { $0 }).sorted(), until: until)
+    run.cut?.keptUntil = until
   }
 
   /// Reads the records that operations name, many together.

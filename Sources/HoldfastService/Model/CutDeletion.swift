@@ -7,6 +7,8 @@ package struct CutDeletion: Sendable, Equatable {
   let zones: [String?]
   /// The number of operations below whose records everything is deleted.
   var done = 0
+  /// Until when its zones stay in this database, in milliseconds since 1970: docs/MOVING.md.
+  var keptUntil: Int64 = 0
 
   init(zones: [String?]) { self.zones = zones }
 }

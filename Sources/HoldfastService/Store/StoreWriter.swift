@@ -169,6 +169,12 @@ package protocol ZoneTable: AnyObject {
   func setMoved(_ name: String, to database: String?, number: Int64, purged: Int64, state: ZonePlace.State)
     throws
 
+  /// Stores at once that deletions in pieces may go on in some zones until a time, in milliseconds since 1970. Never moves back.
+  func setDeleting(in zones: [String], until time: Int64) throws
+
+  /// Until when deletions in pieces may go on in a zone; 0 for one that had none.
+  func deletingUntil(_ name: String) throws -> Int64
+
   /// Stores up to which seq the webhook was notified of each zone. Never moves back.
   func setNotified(_ zones: [NotifiedZone]) throws
 

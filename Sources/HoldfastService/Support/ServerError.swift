@@ -5,7 +5,7 @@ public struct ServerError: Error, Sendable, CustomStringConvertible {
     private enum Kind {
       case notOurs, newer, inUse, schemaMissing, schemaCannotChange, unreachable, notFound, refused, damaged,
         rulesMissing,
-        rulesUnknown, databaseMissing
+        rulesUnknown, databaseMissing, busy
     }
     private let kind: Kind
 
@@ -27,6 +27,8 @@ public struct ServerError: Error, Sendable, CustomStringConvertible {
     public static let notFound = Code(kind: .notFound)
     /// The rules of the service forbid the operation.
     public static let refused = Code(kind: .refused)
+    /// Other transactions have held for long what the operation needs.
+    public static let busy = Code(kind: .busy)
     /// The database is inconsistent; `holdfast doctor` shows where.
     public static let damaged = Code(kind: .damaged)
     /// A column has the policy `resolver`, but there is no resolver for it.

@@ -44,6 +44,12 @@ package struct ZoneMoves {
     try close(zone, to: database, number: number, .arrived)
   }
 
+  /// Gives a zone that is here the number of a later move, of which a restore has lost the effect.
+  package func keep(_ zone: String, number: Int64) throws {
+    try requireNewer(number, of: zone)
+    try ledger.setMoved(zone, to: nil, number: number)
+  }
+
   /// Notes that a zone has arrived in the database for which it was let go: from then on its records may be dropped here.
   package func noteArrival(_ zone: String, in database: String, number: Int64) throws {
     guard try ledger.leftFor(zone) == database, try work.store.zones.moveNumber(of: zone) == number else {
@@ -63,6 +69,10 @@ package struct ZoneMoves {
   private func requireMovable(_ zone: String) throws {
     func refused(_ why: String) -> ServerError {
       ServerError(.refused, "The zone \(zone) can't move: \(why)")
+    }
+    if try work.store.zones.deletingUntil(zone) > stores.now {
+      throw refused(
+        "a deletion of many records goes on in it. Run the command again a minute after its end.")
     }
     if try ledger.isPublic(zone) { throw refused("it is public.") }
     if try work.store.accounts.isKnown(zone) { throw refused("it is a user's own.") }
@@ -171,10 +181,7 @@ package struct ZoneMoves {
   private func take(_ record: StoredRecord, from database: String, at now: Stamp) throws {
     let name = stores.schema.tables[record.table].name
     if let known = try stores.tables[record.table].record(record.id) {
-      throw ServerError(
-        .refused,
-        "The record \(record.id) of \(name) is there already, in the zone \(known.zone). Where that zone has left, drop what is left of it there; or take this one back with --cancel."
-      )
+      throw Self.inTheWay(known, of: name)
     }
     if record.table == stores.members, let user = record.values[stores.memberColumns.user].text,
       try work.store.accounts.name(ofID: user) == nil
@@ -190,6 +197,14 @@ package struct ZoneMoves {
       StoredRecord(
         table: record.table, id: record.id, zone: record.zone, seq: record.seq, rev: record.rev,
         stamps: stamps.moved(at: now).text, values: record.values))
+  }
+
+  /// - Parameter record: one of another zone, with the id of one that is to arrive.
+  package static func inTheWay(_ record: StoredRecord, of table: String) -> ServerError {
+    ServerError(
+      .refused,
+      "The record \(record.id) of \(table) is there already, in the zone \(record.zone). Where that zone has left, drop what is left of it there. A zone that is on its way already comes back with --cancel."
+    )
   }
 
   private func take(_ tombstone: Tombstone, of id: String, _ table: Int, at now: Stamp) throws {

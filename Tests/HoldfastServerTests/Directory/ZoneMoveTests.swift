@@ -28,6 +28,14 @@ import Testing
 
   private func moving() throws -> ZoneMoving { try Self.moving(scene) }
 
+  /// The step of a first move to b after which it was interrupted.
+  static func letGo(_ zone: String, _ server: TestServer, number: Int64 = 1) throws {
+    let source = try Administration(server.location, environment: server.world.environment)
+    try source.change(.move, Footprint(zones: [zone])) { work, _, _ in
+      try ZoneMoves(work).letGo(zone, to: "b", number: number)
+    }
+  }
+
   static func moving(_ scene: DirectoryScene, back: Bool = false) throws -> ZoneMoving {
     let (from, to) = back ? (scene.b, scene.a) : (scene.a, scene.b)
     return try ZoneMoving(
@@ -145,6 +153,9 @@ import Testing
     let bob = try scene.b.signUp("bob")
     let other = try bob.makeList()
     try bob.sync([.create("items", milk, ["list_id": .string(other), "title": "In the way"])])
+    #expect(throws: ServerError.self) { try moving().move(list) }
+    #expect(try Administration(scene.a.location).place(of: list)?.leftFor == nil, "nothing has changed")
+    try Self.letGo(list, scene.a)
     let error = #expect(throws: ServerError.self) { try moving().move(list) }
     #expect(error?.code == .refused)
     #expect(try Administration(scene.b.location).place(of: list) == nil)
@@ -173,9 +184,7 @@ import Testing
     let (a, b) = (scene.a, scene.b)
     let source = try Administration(a.location, environment: a.world.environment)
     let target = try Administration(b.location, environment: b.world.environment)
-    try source.change(.move, Footprint(zones: [list])) { work, _, _ in
-      try ZoneMoves(work).letGo(list, to: "b", number: 1)
-    }
+    try Self.letGo(list, a)
     try moving().cancel(list)
     #expect(throws: ServerError.self) {
       try target.change(.move) { work, now, _ in
@@ -277,6 +286,19 @@ import Testing
       let error = #expect(throws: PostgresError.self) { try writer.run(sql) }
       #expect(error?.code == .objectNotInPrerequisiteState, "\(sql)")
     }
+    try scene.check()
+  }
+
+  @Test(
+    "a command that others keep waiting is told to be run again, and has changed nothing (I2)",
+    .enabled(if: Engine.used == .postgres))
+  func busy() throws {
+    let writer = try SQLWriter(superuserOn: scene.a)
+    try writer.run("BEGIN; SELECT FROM holdfast.zones WHERE zone = '\(list)' FOR UPDATE")
+    let error = #expect(throws: ServerError.self) { try moving().move(list) }
+    #expect(error?.code == .busy)
+    try writer.run("ROLLBACK")
+    #expect(try moving().move(list)?.database == "b")
     try scene.check()
   }
 

@@ -28,9 +28,7 @@ import Testing
   @Test("a cancellation that was interrupted goes on from the database that has the records alone (I2, I6)")
   func cancelledFromThere() throws {
     let (a, b) = (scene.a, scene.b)
-    try Administration(a.location, environment: a.world.environment).change(.move, Footprint(zones: [list])) {
-      work, _, _ in try ZoneMoves(work).letGo(list, to: "b", number: 1)
-    }
+    try ZoneMoveTests.letGo(list, a)
     try Administration(b.location, environment: b.world.environment).change(.move) { work, _, _ in
       try ZoneMoves(work).refuse(list, stayingIn: "a", number: 1)
     }
@@ -48,16 +46,11 @@ import Testing
   @Test("what may not have arrived is not dropped, and a command with an older number lets nothing go (I2)")
   func notArrived() throws {
     let source = try Administration(scene.a.location, environment: scene.a.world.environment)
-    func letGo(_ number: Int64) throws {
-      try source.change(.move, Footprint(zones: [list])) { work, _, _ in
-        try ZoneMoves(work).letGo(list, to: "b", number: number)
-      }
-    }
-    try letGo(1)
+    try ZoneMoveTests.letGo(list, scene.a)
     #expect(throws: ServerError.self) { try source.drop(list) }
     #expect(try moving().move(list)?.records == 3)
     #expect(try moving(back: true).move(list)?.records == 3)
-    #expect(throws: ServerError.self) { try letGo(2) }
+    #expect(throws: ServerError.self) { try ZoneMoveTests.letGo(list, scene.a, number: 2) }
     #expect(try moving().move(list)?.records == 3)
     try source.drop(list)
     #expect(try moving(back: true).move(list)?.records == 3)
@@ -78,6 +71,30 @@ import Testing
     #expect(whole["to"] != nil && !"\(whole)".contains(milk))
     for device in [ann, guest] { try device.pull() }
     #expect(!ann.has("items", milk) && guest.has("items", milk))
+    try scene.check()
+  }
+
+  @Test(
+    "a copy of an earlier stay that a restore has brought back gives way, or goes on where nothing else is left (I3, I8)",
+    arguments: [false, true])
+  func earlierStay(_ isDropped: Bool) throws {
+    for back in [false, true, false] { _ = try moving(back: back).move(list) }
+    // As a backup of the first stay has it.
+    let b = scene.b
+    try b.change(
+      sqlite: "UPDATE holdfast_moves SET number = 1", postgres: "UPDATE holdfast.moves SET number = 1")
+    let target = try Administration(b.location, environment: b.world.environment)
+    _ = try target.operators.store.beginEpoch(
+      NewEpoch(b.world.environment, because: .restored, isForkKnown: true), after: nil)
+    try b.reopen()
+    if isDropped { try Administration(scene.a.location).drop(list) }
+    #expect(try moving().move(list)?.records == (isDropped ? nil : 3))
+    #expect(try place(b)?.number == 3 && place(b)?.leftFor == nil)
+    #expect(try place(scene.a) == ZonePlace(leftFor: "b", number: 3, state: .arrived))
+    #expect(try moving().move(list) == nil, "a repeat does nothing")
+    let guest = try scene.guest(try scene.a.signIn("ann"))
+    try guest.pull()
+    #expect(guest.has("items", milk))
     try scene.check()
   }
 
