@@ -56,8 +56,10 @@ struct SyncRequestTests {
     var request = SyncRequest()
     request.first = 7
     request.acks = [.init(zone: "z", token: "t"), .init(zone: "y", token: nil)]
+    request.carried = [CarriedChangeSet(first: 7, origin: "52a07c1e9b3d4f68")]
     let read = try read(String(decoding: request.body(sealed: [bytes]), as: UTF8.self))
-    #expect(read.first == 7 && read.acks == request.acks)
+    #expect(read.first == 7 && read.acks == request.acks && read.carried == request.carried)
+    #expect(read.origin(ofSetAt: 7) == "52a07c1e9b3d4f68" && read.origin(ofSetAt: 8) == nil)
     let set = try #require(read.changeSets.first)
     #expect(set.count == 3)
     #expect(set.range.count == bytes.count)

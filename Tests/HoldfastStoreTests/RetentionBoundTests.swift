@@ -16,7 +16,7 @@ struct RetentionBoundTests {
       ("holdfast_acks", "acks"), ("holdfast_refusals", "refusals"), ("holdfast_requests", "requests"),
       ("holdfast_created", "created"), ("holdfast_results", "results"), ("holdfast_result_ids", "result_ids"),
       ("holdfast_accounts", "accounts"), ("members", "members"), ("conflicts", "conflicts"),
-      ("holdfast_notified", "notified"), ("holdfast_meta", "meta"),
+      ("holdfast_notified", "notified"), ("holdfast_meta", "meta"), ("holdfast_carried", "carried"),
     ]
     var counts: TextMap<Int64> = [:]
     for (sqlite, postgres) in pairs {

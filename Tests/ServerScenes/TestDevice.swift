@@ -87,7 +87,9 @@ package final class TestDevice {
   package func newID() -> String { server.world.id() }
 
   /// A request with change sets behind those that were confirmed.
-  package func request(_ sets: [[Sent]], complete: Bool = false) -> HTTPRequest {
+  ///
+  /// - Parameter origin: that of the first of them, if it is carried from another database.
+  package func request(_ sets: [[Sent]], complete: Bool = false, origin: String? = nil) -> HTTPRequest {
     var body = SyncRequest()
     body.acknowledgedRefusals = answers
     body.first = confirmed + 1
@@ -101,6 +103,7 @@ package final class TestDevice {
     body.snapshotsFrom = snapshotsFrom
     body.proof = proof
     body.claims = claims
+    if let origin { body.carried = [CarriedChangeSet(first: confirmed + 1, origin: origin)] }
     let sealed = sets.map { JSONValue.array($0.map(\.json)).bytes }
     if !sealed.isEmpty {
       body.lastChain = sealed.reduce(chain) { chain, set in
@@ -129,6 +132,15 @@ package final class TestDevice {
   @discardableResult
   package func sync(_ sets: [Sent]..., complete: Bool = false) throws -> SyncAnswer {
     try apply(try server.respond(to: request(sets, complete: complete)))
+  }
+
+  /// Sends one change set that is carried from another database.
+  ///
+  /// - Returns: why it was refused; nil if it was applied.
+  package func carry(_ origin: String, _ set: Sent...) throws -> ProblemCode? {
+    let answer = try apply(try server.respond(to: request([set], origin: origin)))
+    #expect(answer.refused.allSatisfy { $0.last == answer.confirmed })
+    return try answer.refused.last.map { try #require(Problem(document: $0.problem)).code }
   }
 
   /// Sends one change set that must be refused, and gives the problem.

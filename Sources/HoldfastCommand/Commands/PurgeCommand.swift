@@ -25,11 +25,12 @@ enum PurgeCommand: Subcommand {
     print("\(purged.answers) answers to requests, \(purged.results) kept results")
     print("\(purged.lostHistory) notes of what was there before a restore")
     print("\(purged.devices) devices that were never used")
+    print("\(purged.carried) origins of carried change sets")
     print("\(purged.erasedRecords + purged.remains) records and notes of users who are being erased")
     for (name, count) in [
       ("tombstones", purged.tombstones), ("created", purged.created), ("acks", purged.acks),
       ("conflicts", purged.conflicts), ("answers", purged.answers), ("results", purged.results),
-      ("lost_history", purged.lostHistory), ("devices", purged.devices),
+      ("lost_history", purged.lostHistory), ("devices", purged.devices), ("carried", purged.carried),
       ("erased", purged.erasedRecords + purged.remains), ("postponed", purged.postponed),
     ] { Output.shared.set(name, count) }
     if purged.postponed == 0 { return 0 }

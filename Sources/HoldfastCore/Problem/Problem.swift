@@ -51,6 +51,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
   case validationFailed = "validation-failed"
   case changeSetUncertain = "change-set-uncertain"
   case changeSetLost = "change-set-lost"
+  case alreadyApplied = "already-applied"
   case zoneNotRecovered = "zone-not-recovered"
   case tooManyAttempts = "too-many-attempts"
   case tokenLimited = "token-limited"
@@ -212,6 +213,11 @@ public enum ProblemCode: String, Sendable, CaseIterable {
       (
         409, "The server confirmed this change set, then was restored from an older backup",
         "Look at the current records. Resend the change set or discard it."
+      )
+    case .alreadyApplied:
+      (
+        409, "The change set took effect before, sent by a copy of the device",
+        "Roll its edits back, and drop it: the zone's changes have what it did."
       )
     case .zoneNotRecovered:
       (

@@ -72,6 +72,8 @@ package struct SyncRequest: Sendable {
   package var lastChain: Fingerprint?
   /// The change sets, in order.
   package var changeSets: [ReceivedChangeSet] = []
+  /// Those of the change sets that a device carries from another database, in order.
+  package var carried: [CarriedChangeSet] = []
   /// Whether the device understands `as_sent` in the answer.
   package var takesAsSent = false
   /// More changes than these of a zone that is new to the device come as a snapshot: the answer leaves them out. Nil for none.
@@ -88,6 +90,11 @@ package struct SyncRequest: Sendable {
 
   /// Whether the request writes anything besides acks and acknowledged refusals.
   package var isWriting: Bool { !changeSets.isEmpty || !recovered.isEmpty || !claims.isEmpty }
+
+  /// The origin of the change set whose first operation has a number; nil for one that is not carried.
+  package func origin(ofSetAt first: Int64) -> String? {
+    carried.isEmpty ? nil : carried.first { $0.first == first }?.origin
+  }
 
   /// Creates an empty request.
   package init() {}
@@ -157,6 +164,7 @@ package struct SyncRequest: Sendable {
         guard (1...(.max / 2)).contains(request.snapshotsFrom ?? 0) else {
           throw Problem(.invalidRequest, "snapshots_from must be 1 or more.")
         }
+      case "carried": request.carried = try CarriedChangeSet.readAll(&reader)
       case "change_sets": request.changeSets = try readChangeSets(&reader, operations: operations)
       default: throw Problem(.invalidRequest, "Unknown member \"\(key.string.prefix(64))\".")
       }
@@ -165,7 +173,22 @@ package struct SyncRequest: Sendable {
     guard version == protocolVersion else {
       throw Problem(.protocolUnsupported, "Spoken here: \(protocolVersion).")
     }
+    try request.requireCarried()
     return request
+  }
+
+  /// Requires that each carried set is one of the change sets.
+  private func requireCarried() throws(Problem) {
+    if carried.isEmpty { return }
+    var open = carried[...]
+    var number = first
+    for set in changeSets {
+      if open.first?.first == number { open.removeFirst() }
+      number += Int64(set.count)
+    }
+    if let other = open.first {
+      throw Problem(.invalidRequest, "carried: no change set begins at \(other.first), or not in this order.")
+    }
   }
 
   private static func readChain(_ reader: inout JSONReader, _ member: String) throws -> Fingerprint {
@@ -284,6 +307,10 @@ package struct SyncRequest: Sendable {
       if takesAsSent {
         writer.key("as_sent")
         writer.bool(true)
+      }
+      if !carried.isEmpty {
+        writer.key("carried")
+        CarriedChangeSet.writeAll(carried, to: &writer)
       }
       writer.key("change_sets")
       writer.beginArray()

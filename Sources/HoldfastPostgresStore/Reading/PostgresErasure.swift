@@ -30,6 +30,10 @@ struct PostgresErasure {
     DELETE FROM holdfast.departures WHERE "user" = $1 AND zone IN (
       SELECT l.zone FROM holdfast.departures l WHERE l."user" = $1 LIMIT $2) RETURNING zone
     """
+  private static let dropCarried: PostgresStatement = """
+    DELETE FROM holdfast.carried WHERE account = $1 AND (origin, zone) IN (
+      SELECT c.origin, c.zone FROM holdfast.carried c WHERE c.account = $1 LIMIT $2) RETURNING zone
+    """
   private static let dropBlocks: PostgresStatement =
     "DELETE FROM holdfast.blocks WHERE account = $1 OR blocked = $1 RETURNING account"
   private static let findMember: PostgresStatement =
@@ -51,7 +55,7 @@ struct PostgresErasure {
       count += try purgeRemains(ofDevice: found.int64(0, 0))
     }
     let gone = try connection.pipeline { pipe in
-      for statement in [Self.dropInvitations, Self.dropDepartures] {
+      for statement in [Self.dropInvitations, Self.dropDepartures, Self.dropCarried] {
         pipe.send(statement, PostgresParameters(user, Int64(RetentionTerms.step)))
       }
       for statement in [Self.dropResultIDs, Self.dropResults, Self.dropBlocks] {

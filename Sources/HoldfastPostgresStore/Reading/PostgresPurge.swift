@@ -57,6 +57,9 @@ struct PostgresPurge {
       return FoundPurgeable(
         items: numbers.isEmpty ? [] : [.unusedDevices(numbers)],
         next: numbers.count == limit ? numbers.last.map { String($0) } : nil)
+    case .carried:
+      let isAny = try !connection.query(SQL.findCarried, PostgresParameters(terms.devicesSeenAfter)).isEmpty
+      return FoundPurgeable(items: isAny ? [.carried] : [])
     case .lostHistory:
       let began = try connection.query(SQL.findEpoch)
       if began.isEmpty || began.int64(0, 0) > terms.restoredUpTo { return FoundPurgeable() }
@@ -126,6 +129,11 @@ struct PostgresPurge {
       try connection.run(SQL.dropPushTokens, gone)
       return Purged(devices: dropped.count)
     case .lostHistory(let zone): return try purgeLostHistory(of: zone)
+    case .carried:
+      let count = try connection.query(
+        SQL.dropCarried, PostgresParameters(terms.devicesSeenAfter, Int64(RetentionTerms.step))
+      ).count
+      return Purged(carried: count, hasMore: count == RetentionTerms.step)
     }
   }
 
@@ -146,6 +154,7 @@ struct PostgresPurge {
     try connection.pipeline { pipe in
       pipe.send(SQL.takeBackDevices, PostgresParameters(now))
       pipe.send(SQL.takeBackAnswers, PostgresParameters(now))
+      pipe.send(SQL.takeBackCarried, PostgresParameters(now))
     }
   }
 

@@ -92,6 +92,14 @@ enum PostgresPurgeStatements {
     """
   static let takeBackAnswers: PostgresStatement = "UPDATE holdfast.requests SET at = $1 WHERE at > $1"
 
+  static let takeBackCarried: PostgresStatement = "UPDATE holdfast.carried SET at = $1 WHERE at > $1"
+
+  static let findCarried: PostgresStatement = "SELECT c.zone FROM holdfast.carried c WHERE c.at <= $1 LIMIT 1"
+  static let dropCarried: PostgresStatement = """
+    DELETE FROM holdfast.carried WHERE (account, origin, zone) IN (
+      SELECT c.account, c.origin, c.zone FROM holdfast.carried c WHERE c.at <= $1 ORDER BY c.at LIMIT $2) RETURNING zone
+    """
+
   static let findEpoch: PostgresStatement =
     "SELECT m.value::bigint FROM holdfast.meta m WHERE m.key = 'epoch_began'"
   static let findRecoveredZones: PostgresStatement =

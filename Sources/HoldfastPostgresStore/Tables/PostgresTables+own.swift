@@ -40,6 +40,12 @@ extension PostgresTables {
     CREATE TABLE holdfast.moves (
       zone text COLLATE "C" PRIMARY KEY, number bigint NOT NULL CHECK (number > 0), state bigint NOT NULL DEFAULT 0 CHECK (state BETWEEN 0 AND 2)
     );
+    CREATE TABLE holdfast.carried (
+      account text COLLATE "C" NOT NULL, origin text COLLATE "C" NOT NULL, zone text COLLATE "C" NOT NULL, at bigint NOT NULL,
+      PRIMARY KEY (account, origin, zone), CHECK (origin <> '' AND at >= 0)
+    );
+    CREATE INDEX carried_of_zone ON holdfast.carried (zone, account, origin);
+    CREATE INDEX carried_of_time ON holdfast.carried (at);
     CREATE TABLE holdfast.records (
       zone text COLLATE "C" NOT NULL, seq bigint NOT NULL, record_table text COLLATE "C" NOT NULL,
       id text COLLATE "C" NOT NULL, rev bigint NOT NULL, state smallint NOT NULL DEFAULT 0,

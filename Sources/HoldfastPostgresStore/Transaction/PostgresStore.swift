@@ -27,6 +27,7 @@ package final class PostgresStore: StoreWriter {
   package private(set) lazy var guests: any GuestTable = PostgresGuests(self)
   package private(set) lazy var recovery: any RecoveryTable = PostgresRecovery(self)
   package private(set) lazy var operators: any OperatorTable = PostgresOperators(self)
+  package private(set) lazy var carried: any CarriedTable = PostgresCarried(self)
   private(set) lazy var accountTable = PostgresAccounts(self)
   package var accounts: any AccountTable { accountTable }
   package let isAlone = false

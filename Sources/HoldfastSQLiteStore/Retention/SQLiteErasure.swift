@@ -15,6 +15,7 @@ struct SQLiteErasure {
     ("holdfast_invitations", ["zone", "id"], "inviter"),
     ("holdfast_left", ["zone", "user"], "user"), ("holdfast_blocks", ["user", "blocked"], "user"),
     ("holdfast_blocks", ["user", "blocked"], "blocked"),
+    ("holdfast_carried", ["user", "origin", "zone"], "user"),
   ]
 
   private let connection: SQLiteConnection

@@ -83,6 +83,10 @@ final class SQLitePurge: PurgeTable {
       return FoundPurgeable(
         items: numbers.isEmpty ? [] : [.unusedDevices(numbers)],
         next: numbers.count == limit ? numbers.last.map { String($0) } : nil)
+    case .carried:
+      let isAny = try connection.value(
+        "SELECT EXISTS (SELECT 1 FROM holdfast_carried WHERE at <= ?)", [.integer(terms.devicesSeenAfter)])
+      return FoundPurgeable(items: isAny?.integer == 1 ? [.carried] : [])
     case .lostHistory:
       let began = try connection.value(
         "SELECT CAST(value AS INTEGER) FROM holdfast_meta WHERE key = 'epoch_began'")
@@ -179,6 +183,14 @@ final class SQLitePurge: PurgeTable {
       }
       return purged
     case .lostHistory(let zone): return try purgeLostHistory(of: zone)
+    case .carried:
+      try connection.run(
+        """
+        DELETE FROM holdfast_carried WHERE (user, origin, zone) IN
+        (SELECT user, origin, zone FROM holdfast_carried WHERE at <= ? ORDER BY at LIMIT ?)
+        """, [.integer(terms.devicesSeenAfter), .integer(Int64(RetentionTerms.step))])
+      let count = connection.changes
+      return Purged(carried: count, hasMore: count == RetentionTerms.step)
     }
   }
 
@@ -202,7 +214,9 @@ final class SQLitePurge: PurgeTable {
       UPDATE holdfast_devices SET seen_at = min(seen_at, ?1), session_at = min(session_at, ?1)
       WHERE seen_at > ?1 OR session_at > ?1
       """, [.integer(now)])
-    try connection.run("UPDATE holdfast_requests SET at = ?1 WHERE at > ?1", [.integer(now)])
+    for table in ["holdfast_requests", "holdfast_carried"] {
+      try connection.run("UPDATE \(table) SET at = ?1 WHERE at > ?1", [.integer(now)])
+    }
   }
 
   // MARK: Lost histories

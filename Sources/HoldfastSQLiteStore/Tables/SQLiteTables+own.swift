@@ -48,6 +48,12 @@ extension SQLiteTables {
       PRIMARY KEY (zone, seq), CHECK (seq BETWEEN 1 AND \(greatestCount) AND rev BETWEEN 1 AND \(greatestCount) AND departed IN (0, 1))
     ) WITHOUT ROWID;
     CREATE UNIQUE INDEX holdfast_tombstones_of_record ON holdfast_tombstones (id, record_table, zone);
+    CREATE TABLE holdfast_carried (
+      user TEXT NOT NULL, origin TEXT NOT NULL, zone TEXT NOT NULL, at INTEGER NOT NULL,
+      PRIMARY KEY (user, origin, zone), CHECK (origin <> '' AND at >= 0)
+    ) WITHOUT ROWID;
+    CREATE INDEX holdfast_carried_of_zone ON holdfast_carried (zone, user, origin);
+    CREATE INDEX holdfast_carried_of_time ON holdfast_carried (at);
     CREATE TABLE holdfast_notified (zone TEXT PRIMARY KEY, seq INTEGER NOT NULL CHECK (seq >= 0)) WITHOUT ROWID;
     """
 

@@ -14,6 +14,7 @@ final class SQLiteStore: StoreWriter {
   let invitations: any InvitationTable
   let guests: any GuestTable
   let recovery: any RecoveryTable
+  let carried: any CarriedTable
   let operators: any OperatorTable
   /// The writing connection.
   let connection: SQLiteConnection
@@ -82,6 +83,7 @@ final class SQLiteStore: StoreWriter {
     guests = SQLiteGuests(on: connection)
     recovery = SQLiteRecovery(on: connection)
     operators = SQLiteOperators(on: connection)
+    carried = SQLiteCarried(on: connection)
     consentTable = SQLiteConsents(schema, on: connection)
     begin = try connection.statement("BEGIN IMMEDIATE")
     end = try connection.statement("COMMIT")

@@ -181,6 +181,7 @@ public final class ZoneMoving {
       where try work.store.accounts.name(ofID: invitation.inviter) != nil {
         try work.store.invitations.add(invitation, token)
       }
+      try source.forEachOrigin(in: zone) { try moves.take($0, at: now) }
       return arrived
     }
     try noteArrival(zone, number)
@@ -272,6 +273,17 @@ extension Administration {
     }
   }
 
+  /// The same with the origins of the change sets that were carried into a zone.
+  fileprivate func forEachOrigin(in zone: String, _ body: ([CarriedOrigin]) throws -> Void) throws {
+    var last: CarriedOrigin?
+    while true {
+      let page = try database.read { try $0.carried(into: zone, after: last, limit: 1000) }
+      guard let end = page.last else { return }
+      last = end
+      try body(page)
+    }
+  }
+
   /// Drops the records that are left of a zone that has moved to another database.
   ///
   /// - Throws: `ServerError`: `notFound`; `refused` while the zone is here.
@@ -295,7 +307,7 @@ extension Administration {
     for table in schema.parentsFirst.reversed() {
       try forEachPage(of: table, in: zone) { try moves.drop($0, of: table, in: zone) }
     }
-    try moves.dropInvitations(to: zone)
+    try moves.dropNotes(of: zone)
   }
 }
 

@@ -68,7 +68,7 @@ extension OpenAPIDocument {
         .init("digest", fingerprint),
         .init("first", number),
         .init("chain", fingerprint), .init("schema_version", number), .init("as_sent", ["type": "boolean"]),
-        .init("snapshots_from", ["type": "integer", "minimum": 1]),
+        .init("snapshots_from", ["type": "integer", "minimum": 1]), .init("carried", Self.carried),
         .init("change_sets", OpenAPISchema.list(OpenAPISchema.list(Self.anything, atLeast: 1), atMost: 1000)),
       ], required: ["protocol"], isOpen: true)
     return OpenAPIOperation(
@@ -76,6 +76,16 @@ extension OpenAPIDocument {
       body: (request, Self.json), answers: [OpenAPIOperation.answer(200, "What is new.", Self.anything)],
       problems: [409, 426, 507])
   }
+
+  /// Pairs of a number and an origin.
+  private static let carried = OpenAPISchema.list(
+    [
+      "type": "array", "minItems": 2, "maxItems": 2,
+      "prefixItems": [
+        ["type": "integer", "format": "int64", "minimum": 1],
+        ["type": "string", "pattern": "^[0-9A-Za-z]{1,64}$"],
+      ],
+    ], atMost: 1000)
 
   private var events: OpenAPIOperation {
     OpenAPIOperation(

@@ -3,7 +3,7 @@ package enum Purgeable: Sendable, Equatable {
   /// In the order of a pass. An erased user leaves shared zones before the remaining data is searched.
   package enum Kind: CaseIterable, Sendable {
     case departures, erasedRecords, remains, endings
-    case conflicts, acks, tombstones, answers, results, lostHistory, unusedDevices
+    case conflicts, acks, tombstones, answers, results, lostHistory, unusedDevices, carried
 
     /// The kinds that erase users: docs/EXPORT-AND-ERASURE.md, section 2.
     package static let ofErasures: [Kind] = [.departures, .erasedRecords, .remains, .endings]
@@ -31,6 +31,8 @@ package enum Purgeable: Sendable, Equatable {
   case unusedDevices([Int64])
   /// Data about a zone's history before a restore.
   case lostHistory(zone: String)
+  /// Expired origins of carried change sets.
+  case carried
   /// Small items for one transaction. If it fails, each gets its own, so that one of them holds up no other.
   case together([Purgeable])
 
@@ -89,6 +91,8 @@ public struct Purged: Sendable, Equatable {
   public var lostHistory = 0
   /// Devices that were never used.
   public var devices = 0
+  /// Origins of carried change sets.
+  public var carried = 0
   /// Records of users under erasure, including memberships.
   public var erasedRecords = 0
   /// Other rows of users under erasure.
@@ -103,16 +107,16 @@ public struct Purged: Sendable, Equatable {
 
   package init(
     tombstones: Int = 0, zones: Int = 0, created: Int = 0, acks: Int = 0, conflicts: Int = 0,
-    answers: Int = 0, results: Int = 0, lostHistory: Int = 0, devices: Int = 0, erasedRecords: Int = 0,
-    remains: Int = 0, users: Int = 0, postponed: Int = 0, hasMore: Bool = false
+    answers: Int = 0, results: Int = 0, lostHistory: Int = 0, devices: Int = 0, carried: Int = 0,
+    erasedRecords: Int = 0, remains: Int = 0, users: Int = 0, postponed: Int = 0, hasMore: Bool = false
   ) {
     (
       self.tombstones, self.zones, self.created, self.acks, self.conflicts, self.answers, self.results,
-      self.lostHistory, self.devices, self.erasedRecords, self.remains, self.users, self.postponed,
-      self.hasMore
+      self.lostHistory, self.devices, self.carried, self.erasedRecords, self.remains, self.users,
+      self.postponed, self.hasMore
     ) = (
-      tombstones, zones, created, acks, conflicts, answers, results, lostHistory, devices, erasedRecords,
-      remains, users, postponed, hasMore
+      tombstones, zones, created, acks, conflicts, answers, results, lostHistory, devices, carried,
+      erasedRecords, remains, users, postponed, hasMore
     )
   }
 
@@ -127,6 +131,7 @@ public struct Purged: Sendable, Equatable {
     results += other.results
     lostHistory += other.lostHistory
     devices += other.devices
+    carried += other.carried
     erasedRecords += other.erasedRecords
     remains += other.remains
     users += other.users

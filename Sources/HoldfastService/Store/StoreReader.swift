@@ -75,6 +75,11 @@ package protocol StoreReader: CollectionReader, GuestReader {
   /// The same with the hashes of their tokens, for a zone that moves to another database.
   func invitationTokens(to zone: String) throws -> [(Invitation, TokenHash)]
 
+  /// The origins of the carried change sets that took effect in a zone, in order, for a zone that moves to another database.
+  ///
+  /// - Parameter last: the last one read before; nil for the beginning.
+  func carried(into zone: String, after last: CarriedOrigin?, limit: Int) throws -> [CarriedOrigin]
+
   /// The invitation of a token, or nil.
   func invitation(_ token: TokenHash) throws -> Invitation?
 

@@ -27,6 +27,8 @@ package protocol StoreWriter: AnyObject {
   var guests: any GuestTable { get }
   /// Consents of users.
   var consents: any ConsentTable { get }
+  /// Origins of carried change sets.
+  var carried: any CarriedTable { get }
 
   /// Whether the transaction is the only writer of the database. Data that it has read then stays valid without locks.
   var isAlone: Bool { get }

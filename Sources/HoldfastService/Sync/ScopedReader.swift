@@ -145,6 +145,10 @@ package final class ScopedReader: StoreReader {
 
   package func invitationTokens(to zone: String) throws -> [(Invitation, TokenHash)] { [] }
 
+  package func carried(into zone: String, after last: CarriedOrigin?, limit: Int) throws -> [CarriedOrigin] {
+    []
+  }
+
   package func invitation(_ token: TokenHash) throws -> Invitation? { nil }
 
   package func user(named name: String) throws -> FoundUser? { nil }

@@ -75,7 +75,7 @@ package struct SyncRun {
       let set = request.changeSets[index]
       let first = device.confirmed + 1
       let cut = command.progress.cut.flatMap { $0.place == first ? $0 : nil }
-      let result = try apply(set, by: author, after: cut)
+      let result = try apply(set, by: author, after: cut, origin: request.origin(ofSetAt: first))
       if var cut = result.cut {
         cut.place = first
         unfinished = cut
@@ -160,13 +160,14 @@ package struct SyncRun {
   }
 
   private func apply(
-    _ set: ReceivedChangeSet, by author: Author, after cut: CutDeletion?
+    _ set: ReceivedChangeSet, by author: Author, after cut: CutDeletion?, origin: String?
   ) throws -> PieceResult {
     switch set.content {
     case .failure(let refused):
       work.count(refused: refused.problem.code)
       return PieceResult(refused: refused)
-    case .success(let operations): return try work.runPiece(operations, by: author, after: cut)
+    case .success(let operations):
+      return try work.runPiece(operations, by: author, after: cut, origin: origin)
     }
   }
 }

@@ -91,6 +91,9 @@ package final class ZoneLedger {
     logged.removeAll(keepingCapacity: true)
   }
 
+  /// The zones that the part has changed so far.
+  var zonesInPart: [String] { journal.map(\.slot.name) }
+
   func beginPart() {
     for note in journal { note.slot.isNoted = false }
     journal.removeAll(keepingCapacity: true)

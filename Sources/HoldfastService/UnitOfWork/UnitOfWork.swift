@@ -117,28 +117,37 @@ package final class UnitOfWork {
   /// - Parameters:
   ///   - cut: what earlier transactions have done of it; nil for nothing.
   ///   - mayBeCut: whether it may run in pieces.
+  ///   - origin: that of a set that is carried from another database; nil for others.
   func runPiece(
     _ operations: [RecordOperation], by author: Author, keeper: Int64? = nil, after cut: CutDeletion?,
-    mayBeCut: Bool = true, prepare: ChangeSetRun.Preparation? = nil
+    mayBeCut: Bool = true, origin: String? = nil, prepare: ChangeSetRun.Preparation? = nil
   ) throws -> PieceResult {
     if cut == nil {
       let whole = ChangeSetRun(operations, by: author, on: stores, mayBeCut: mayBeCut, prepare: prepare)
       do {
-        let refused = try perform(whole, keeper)
+        let refused = try perform(whole, keeper, origin)
         return PieceResult(refused: refused, created: refused == nil ? whole.created : nil)
       } catch is LongDeletion {
         try transaction.undoPart()
       }
     }
     let piece = ChangeSetRun(operations, by: author, on: stores, isPiece: true, after: cut, prepare: prepare)
-    let refused = try perform(piece, keeper)
+    let refused = try perform(piece, keeper, origin)
     return PieceResult(refused: refused, cut: refused == nil && piece.isUnfinished ? piece.cut : nil)
   }
 
-  private func perform(_ run: ChangeSetRun, _ keeper: Int64?) throws -> RefusedOperation? {
+  private func perform(_ run: ChangeSetRun, _ keeper: Int64?, _ origin: String? = nil) throws
+    -> RefusedOperation?
+  {
     stores.ledger.beginChangeSet(by: keeper ?? run.author.device)
     do {
-      let refused = try part(at: run.current) { try run.run() }
+      let refused = try part(at: run.current) {
+        guard let origin else { return try run.run() }
+        try CarriedOrigins(stores: stores, time: clock.trusted.written()).once(origin, by: run.author.user) {
+          try run.run()
+          return !run.isUnfinished
+        }
+      }
       if let refused {
         count(refused: refused.problem.code)
       } else {

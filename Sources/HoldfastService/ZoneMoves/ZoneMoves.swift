@@ -217,6 +217,15 @@ package struct ZoneMoves {
       seq: seq, of: id, in: stores.schema.tables[table].name, isDeparture: false)
   }
 
+  /// Takes over the origins of a zone that has arrived, as far as this database knows their users: a copy of a device may still carry the same sets (I1).
+  package func take(_ origins: [CarriedOrigin], at now: Stamp) throws {
+    for origin in origins where try work.store.accounts.name(ofID: origin.user) != nil {
+      _ = try work.store.carried.add(
+        CarriedOrigin(
+          user: origin.user, origin: origin.origin, zone: origin.zone, at: min(origin.at, now.milliseconds)))
+    }
+  }
+
   /// Makes sure that a zone which has not arrived never will by a move of this number or a lesser one.
   ///
   /// - Parameter database: where the zone stays.
@@ -249,8 +258,11 @@ package struct ZoneMoves {
 
   // MARK: What is left
 
-  /// Removes the invitations to a zone that has moved to another database.
-  package func dropInvitations(to zone: String) throws { try work.store.invitations.sweep(zone, at: .max) }
+  /// Removes the invitations to a zone that has moved to another database, and the origins of the change sets that were carried into it.
+  package func dropNotes(of zone: String) throws {
+    try work.store.invitations.sweep(zone, at: .max)
+    try work.store.carried.removeAll(of: zone)
+  }
 
   /// Removes records and tombstones of a zone that has moved to another database.
   package func drop(_ changes: [RecordChange], of table: Int, in zone: String) throws {
