@@ -13,7 +13,7 @@ struct FolderDirectoryTests {
     let server: ServerProcess
 
     init(_ name: String, in directory: String) throws {
-      scene = try Scene()
+      scene = try Scene(schema: Self.schema())
       scene.server.kill()
       try Self.run(["join", name, "--url", "http://127.0.0.1:1"] + scene.server.shared.options, directory)
       server = try ServerProcess(
@@ -21,6 +21,21 @@ struct FolderDirectoryTests {
       // Only now its address is known.
       try Self.run(
         ["join", name, "--url", server.address.absoluteString] + scene.server.shared.options, directory)
+    }
+
+    /// The items are counted.
+    private static func schema() throws -> SyncSchema {
+      let schema = try Scene.schema()
+      return try SyncSchema(
+        name: schema.name,
+        tables: schema.tables.filter { !$0.isBuiltIn }.map { table in
+          guard table.name == Row.table else { return table }
+          return TableSchema(
+            table.name, zone: table.zone,
+            columns: table.columns + [
+              ColumnSchema("amount", .integer, required: true, default: .integer(1), policy: .counter)
+            ])
+        })
     }
 
     static func run(_ words: [String], _ directory: String) throws {
@@ -163,6 +178,37 @@ struct FolderDirectoryTests {
     #expect(try await phone.quarantined().isEmpty)
     #expect(try await titlesOfBob() == ["Bread", "Oat milk", "Tea"])
     await phone.close()
+  }
+
+  @Test("a device that was copied with refused edits carries them over once with its copy (I1, I7)")
+  func copied() async throws {
+    try await add("Milk")
+    #expect(try await engine.sync().failures.isEmpty)
+    try await phone.write(in: list) { db in try db.execute("UPDATE items SET amount = amount + 5") }
+    try await add("Tea")
+    try move(from: b, to: a)
+    try await engine.engine(of: "b")?.sync()
+    #expect(try await phone.quarantined().count == 2)
+    await phone.close()
+    let path = a.scene.folder.appendingPathComponent("phone").path
+    try FileManager.default.copyItem(atPath: path, toPath: path + "-copy")
+    let folders = try [path, path + "-copy"].map { try StoreFolder(path: $0, schema: a.scene.schema) }
+    for (number, folder) in folders.enumerated() {
+      // They are two devices from then on.
+      try await folder.write { db in
+        try db.execute("INSERT INTO lists (title) VALUES (?)", [.text("list \(number)")])
+      }
+    }
+    let engines = folders.map { FolderEngine(folder: $0, server: a.server.address) }
+    for _ in 0..<4 { for engine in engines { #expect(try await engine.sync().failures.isEmpty) } }
+    for folder in folders {
+      let items = try await folder.read {
+        try $0.fetch(String.self, "SELECT title || amount FROM items ORDER BY title")
+      }
+      #expect(items == ["Milk6", "Tea1"])
+      #expect(try await folder.quarantined().isEmpty)
+      await folder.close()
+    }
   }
 
   @Test("a session that ended there begins again with a pass; nobody has to sign in (I3)") func again()

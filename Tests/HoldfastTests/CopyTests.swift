@@ -59,6 +59,22 @@ struct CopyTests {
     #expect(try await fixture.store.quarantined().isEmpty)
   }
 
+  @Test("what is carried from another database is sent, whatever the other did: its origin tells (I1, I3)")
+  func carried() async throws {
+    let (fixture, sets) = try await withThreeLists()
+    try await fixture.store.writer.perform { local in
+      try local.connection.run("UPDATE holdfast_outbox SET origin = 'o' || first")
+    }
+    try await identify(
+      fixture,
+      applied:
+        #""applied":{"from":0,"sets":[[\#(sets[1].last),"\#(sets[1].chain)"]],"refused":[[\#(sets[2].last),"\#(sets[2].chain)"]]}"#
+    )
+    #expect(try await waiting(fixture).count == 3)
+    #expect(try await fixture.value("SELECT count(DISTINCT origin) FROM holdfast_outbox") == .integer(3))
+    #expect(try await fixture.store.quarantined().isEmpty)
+  }
+
   @Test(
     "what was refused waits in quarantine, whether it is named, or only what took effect behind it (I3, I8)",
     arguments: [true, false])

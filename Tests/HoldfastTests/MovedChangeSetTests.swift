@@ -62,7 +62,7 @@ import Testing
   func deletion() async throws {
     try await target.answer(IDs.part(IDs.listChange))
     let body = #"[{"op":"delete","table":"items","id":"\#(IDs.item)","rev":3,"at":"0193aaaa00000000"}]"#
-    let set = MovedChangeSet(replica: "other", number: 1, zone: IDs.list, bodies: [Array(body.utf8)])
+    let set = MovedChangeSet(number: 1, origin: "a1", zone: IDs.list, sets: [(Array(body.utf8), "a1")])
     #expect(try await take(set))
     let sent = try await target.outbox().compactMap { $0.elements?.first }
     #expect(sent.map { [$0["op"], $0["id"], $0["rev"]] } == [["delete", .string(IDs.item), 3]])
@@ -115,7 +115,7 @@ import Testing
   @Test("they keep their times, so that what others wrote since prevails (I7)") func times() async throws {
     try await target.answer(IDs.part("\(IDs.listChange),\(IDs.itemChange("Milk", rev: 3))"))
     let sets = try await sets()
-    let before = sets.flatMap(\.bodies).flatMap { QuarantinedOperation.all($0) }.map(\.stamp?.milliseconds)
+    let before = sets.flatMap(\.sets).flatMap { QuarantinedOperation.all($0.body) }.map(\.stamp?.milliseconds)
     try await target.store.writer.perform { local in
       try local.connection.run("UPDATE holdfast_local SET clock = clock + 1000 * 65536 * 3600")
     }
@@ -140,5 +140,65 @@ import Testing
     #expect(error?.code == .operationRefused)
     #expect(try await target.outbox().count == 1)
     #expect(try await source.store.quarantined().count == 2)
+  }
+
+  @Test("copies of a set have one origin, other sets other ones, which are sent with them (I1)")
+  func origins() async throws {
+    try await target.answer(IDs.part("\(IDs.listChange),\(IDs.itemChange("Milk", rev: 3))"))
+    let path = source.path + "-copy"
+    try await source.store.writer.perform { try $0.connection.execute("VACUUM INTO '\(path)'") }
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let copy = try Store(path: path, schema: source.store.schema)
+    let sets = try await sets()
+    let copies = try await copy.writer.perform { try MovedChangeSets(database: $0).all() }
+    await copy.close()
+    #expect(copies.map(\.origin) == sets.map(\.origin) && sets[0].origin != sets[1].origin)
+    for set in sets { #expect(try await take(set)) }
+    let request = try await target.store.writer.perform {
+      try RequestPreparation(database: $0).prepare(changeSetLimit: 500)
+    }
+    let body = try JSONValue(parsing: try #require(request).body)
+    #expect(
+      body["carried"] == .array([[1, .string(sets[0].origin)], [2, .string(sets[1].origin)]]))
+  }
+
+  /// The target has carried the first set, and the server refuses it.
+  private func refuse(_ members: String, _ problem: Problem) async throws -> MovedChangeSet {
+    try await target.answer(IDs.part("\(IDs.listChange),\(IDs.itemChange("Milk", rev: 3))"))
+    let set = try await sets()[0]
+    #expect(try await take(set))
+    let document = String(decoding: problem.document, as: UTF8.self)
+    _ = try await target.confirm(
+      #"\#(members)"refused":[{"first":1,"last":1,"operation":1,"problem":\#(document)}]"#)
+    return set
+  }
+
+  @Test("one of which a copy took effect is rolled back, and waits for nobody (I1, I7)")
+  func alreadyApplied() async throws {
+    let set = try await refuse("", Problem(.alreadyApplied))
+    #expect(try await target.value("SELECT title FROM items") == .text("Milk"))
+    #expect(try await target.store.quarantined().isEmpty)
+    #expect(try await target.store.waitingOperations() == 0)
+    #expect(try await take(set))
+    #expect(try await target.outbox().isEmpty, "it is known here")
+  }
+
+  @Test("one whose zone has moved on keeps its origin, and is carried on (I1, I3)")
+  func movedOn() async throws {
+    let set = try await refuse(
+      #""lost":["\#(IDs.list)"],"moved":[{"zone":"\#(IDs.list)","database":"c"}],"#,
+      Problem(moved: IDs.list, to: "c"))
+    let again = try await target.store.writer.perform { try MovedChangeSets(database: $0).all() }
+    #expect(again.map(\.origin) == [set.origin])
+    #expect(
+      try await !target.store.writer.perform { try MovedChangeSets(database: $0).hasTaken(set) },
+      "it may come back here")
+    let third = try Fixture()
+    try await third.signIn()
+    try await third.answer(IDs.part("\(IDs.listChange),\(IDs.itemChange("Milk", rev: 3))"))
+    for set in again + [set] {
+      #expect(try await third.store.writer.perform { try MovedChangeSets(database: $0).take(set) })
+    }
+    #expect(try await third.outbox().count == 1)
   }
 }

@@ -14,7 +14,10 @@ extension FolderEngine {
     for (_, source) in files {
       let sets = try? await source.writer.perform { try MovedChangeSets(database: $0).all() }
       for set in sets ?? [] {
-        guard let isTaken = await files.haveTaken(set) else { continue }
+        guard let isTaken = await files.haveTaken(set) else {
+          passes.mayHaveMoved = true
+          continue
+        }
         if !isTaken {
           guard let (target, store) = await files.first(having: set.zone) else {
             passes.mayHaveMoved = true

@@ -31,7 +31,7 @@ struct Outbox {
     var oldest: String?
     var (size, operations) = (0, 0)
     let row = try connection.statement(
-      "SELECT first, last, chain_before, body, chain FROM holdfast_outbox ORDER BY first")
+      "SELECT first, last, chain_before, body, chain, origin FROM holdfast_outbox ORDER BY first")
     defer { row.reset() }
     while sealed.count < changeSetLimit, size < sizeLimit, try row.step() {
       guard (1..<Int64.max / 2).contains(row.integer(0)),
@@ -53,6 +53,9 @@ struct Outbox {
       size += body.count
       operations += Int(row.integer(1) - row.integer(0) + 1)
       sealed.append(body)
+      if let origin = row.value(5).text {
+        request.carried.append(CarriedChangeSet(first: row.integer(0), origin: origin))
+      }
       request.lastChain = Fingerprint(row.text(4))
     }
     return (sealed, operations, oldest)
@@ -92,7 +95,7 @@ struct Outbox {
     }
   }
 
-  /// Takes refused change sets back into quarantine.
+  /// Takes refused change sets back into quarantine, but for those of which a copy took effect before.
   ///
   /// - Parameter created: gets the records that are back by it.
   /// - Returns: how many went there, and how many of them as their zone has moved to another database.
@@ -102,19 +105,33 @@ struct Outbox {
     var (quarantined, moved) = (0, 0)
     let taken = try rebase.rollBack(refusals.map(\.first))
     created += taken.back
+    let device = try refusals.isEmpty ? "" : database.state().device ?? ""
     var lacking = try refusals.isEmpty ? LackingRecords() : quarantine.lackingRecords()
     for refused in refusals {
       let row = try connection.row(
-        "SELECT body, moved_zone, moved_to FROM holdfast_outbox WHERE first = ?", [.integer(refused.first)])
+        "SELECT body, moved_zone, moved_to, origin, chain FROM holdfast_outbox WHERE first = ?",
+        [.integer(refused.first)])
       guard let row, let body = row[0].blob else { continue }
       var problem = refused.problem
       if let zone = row[1].text, let database = row[2].text {
         problem = (database.isEmpty ? Problem(.zoneMoved) : Problem(moved: zone, to: database)).document
       }
+      let reason = Problem(document: problem)
+      if reason?.code == .alreadyApplied {
+        try connection.run("DELETE FROM holdfast_outbox WHERE first = ?", [.integer(refused.first)])
+        continue
+      }
+      if reason?.code == .zoneMoved { moved += 1 }
+      if reason?.zone != nil {
+        // One that was carried here is not here any more, and is carried on from the quarantine.
+        try connection.run("DELETE FROM holdfast_carried WHERE origin = ?", [row[3]])
+      }
+      // The chain is that of all that the device has sent, which no other device has.
+      let origin = row[3].text ?? Fingerprint(of: device, " ", row[4].text ?? "").text
       try quarantine.add(
-        first: refused.first, body: body, operation: refused.operation, problem: problem, taken, &lacking)
+        first: refused.first, body: body, operation: refused.operation, problem: problem, origin: origin,
+        taken, &lacking)
       quarantined += 1
-      if Problem(document: problem)?.code == .zoneMoved { moved += 1 }
     }
     return (quarantined, moved)
   }

@@ -24,16 +24,19 @@ struct Sealing {
   /// - Parameters:
   ///   - isUndoable: whether it is a person's, who may undo it.
   ///   - undone: the number of the transaction that this one undoes.
+  ///   - origin: that of a change set that is carried from another database's file.
   /// - Returns: whether it can be undone.
   /// - Throws: `Problem` for a value that the schema forbids; `StoreError.changeSetTooLarge`.
   @discardableResult
-  func sealOwn(isUndoable: Bool = true, undoing undone: Int64? = nil) throws -> Bool {
+  func sealOwn(
+    isUndoable: Bool = true, undoing undone: Int64? = nil, carrying origin: String? = nil
+  ) throws -> Bool {
     let loose = try looseEdits()
     if loose.records.isEmpty { return false }
     try clearInside()
     var isKept = false
     try sealing(loose) { ordered, state in
-      isKept = try sealOwn(ordered, loose, &state, isUndoable, undone)
+      isKept = try sealOwn(ordered, loose, &state, isUndoable, undone, origin)
     }
     return isKept
   }
@@ -103,7 +106,7 @@ struct Sealing {
 
   private func sealOwn(
     _ ordered: [LooseRecord], _ loose: LooseEdits, _ state: inout DeviceState, _ isUndoable: Bool,
-    _ undone: Int64?
+    _ undone: Int64?, _ origin: String?
   ) throws -> Bool {
     var count: Int64 = 0
     var writer = OperationWriter()
@@ -134,7 +137,7 @@ struct Sealing {
     let undo = changes.finish()
     try enqueue(
       writer.finish(), count: count, state: &state, at: ordered.map(\.at).max() ?? 0, changes: undo,
-      undoing: undone)
+      undoing: undone, carrying: origin)
     return undo != nil
   }
 
@@ -190,20 +193,21 @@ struct Sealing {
   /// - Parameter changes: what undoes it; nil for nothing.
   private func enqueue(
     _ body: [UInt8], count: Int64, state: inout DeviceState, at milliseconds: Int64, changes: [UInt8]? = nil,
-    undoing undone: Int64? = nil
+    undoing undone: Int64? = nil, carrying origin: String? = nil
   ) throws {
     let chain = body.withUnsafeBufferPointer { state.chain.chained(with: $0) }
     // A number is never given twice, as an app may hold it when its transaction is gone from here.
     if changes != nil { state.lastUndo += 1 }
     try connection.run(
       """
-      INSERT INTO holdfast_outbox (first, last, chain_before, chain, clock, undo, at, undoes, body, changes)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO holdfast_outbox (first, last, chain_before, chain, clock, undo, at, undoes, body, changes, origin)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [
         .integer(state.nextNumber), .integer(state.nextNumber + count - 1), .text(state.chain.text),
         .text(chain.text), .integer(state.clock.rawValue), .integer(state.lastUndo), .integer(milliseconds),
         undone.map { .integer($0) } ?? .null, .blob(body), changes.map { .blob($0) } ?? .null,
+        origin.map { .text($0) } ?? .null,
       ])
     state.nextNumber += count
     state.chain = chain

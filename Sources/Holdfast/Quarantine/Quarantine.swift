@@ -29,10 +29,12 @@ package struct Quarantine {
 
   /// Moves a change set, whose edits are rolled back, from the outbox into quarantine.
   ///
-  /// - Parameter lacking: gets the records that this one was to create.
+  /// - Parameters:
+  ///   - origin: what copies of this device have in common with it of the set, should it be carried to another database.
+  ///   - lacking: gets the records that this one was to create.
   func add(
-    first: Int64, body: [UInt8], operation: Int64, problem: [UInt8], _ taken: RolledBack,
-    _ lacking: inout LackingRecords
+    first: Int64, body: [UInt8], operation: Int64, problem: [UInt8], origin: String? = nil,
+    _ taken: RolledBack, _ lacking: inout LackingRecords
   ) throws {
     let operations = QuarantinedOperation.all(body)
     var because: Int64?
@@ -40,11 +42,13 @@ package struct Quarantine {
       for operation in operations where because == nil { because = reason(operation, lacking) }
     }
     try connection.run(
-      "INSERT INTO holdfast_quarantine (at, operation, problem, body, because, deleted) VALUES (?, ?, ?, ?, ?, ?)",
+      """
+      INSERT INTO holdfast_quarantine (at, operation, problem, body, because, deleted, origin) VALUES (?, ?, ?, ?, ?, ?, ?)
+      """,
       [
         .integer(try database.clock().milliseconds), .integer(max(0, operation &- first)),
         .text(String(decoding: problem, as: UTF8.self)), .blob(body), because.map { .integer($0) } ?? .null,
-        .integer(taken.deletedBehind.contains(first) ? 1 : 0),
+        .integer(taken.deletedBehind.contains(first) ? 1 : 0), origin.map { .text($0) } ?? .null,
       ])
     Trace.took(.quarantined)
     let root = because ?? connection.lastInsertRowID

@@ -4,8 +4,9 @@ import HoldfastSQLite
 /// Writing the operations of refused change sets again. See PROTOCOL.md, section 6.6.
 struct Resending {
   let database: LocalDatabase
-  /// Makes a change set of the edits; is called behind each set, so that all keep their bounds and one that is refused takes no other along.
-  let seal: () throws -> Void
+  /// Makes a change set of the edits, with the origin of one that is carried; is called behind each set, so that all keep their bounds and one that is
+  /// refused takes no other along.
+  let seal: (_ origin: String?) throws -> Void
   /// Whether the edits are those of before: of the same times, and based on what they were based on, so that the server merges them as if they had arrived
   /// at last (I3). A person who sends a set again has seen what others have written since.
   var keepsMoments = false
@@ -25,21 +26,23 @@ struct Resending {
     let sets = try connection.rows(
       "SELECT body FROM holdfast_quarantine WHERE n = ?1 OR because = ?1 ORDER BY n", [.integer(number)])
     try quarantine.remove(number)
-    try write(sets.map { $0[0].blob ?? [] }, amending: amend)
+    // A person or another schema has decided: these are new change sets, without an origin.
+    try write(sets.map { ($0[0].blob ?? [], nil) }, amending: amend)
   }
 
   /// Writes sets as edits of the transaction that is open.
   ///
   /// - Parameter amend: changes the operations of the first.
   func write(
-    _ bodies: [[UInt8]], amending amend: (inout [QuarantinedOperation]) throws -> Void = { _ in }
+    _ sets: [(body: [UInt8], origin: String?)],
+    amending amend: (inout [QuarantinedOperation]) throws -> Void = { _ in }
   ) throws {
     var count = 0
-    for (index, body) in bodies.enumerated() {
-      var operations = QuarantinedOperation.all(body)
+    for (index, set) in sets.enumerated() {
+      var operations = QuarantinedOperation.all(set.body)
       if index == 0 { try amend(&operations) }
       try write(operations, behind: count)
-      try seal()
+      try seal(set.origin)
       count += operations.count
     }
   }

@@ -28,7 +28,9 @@ struct UnknownResending {
         try isUntouched(number)
       else { continue }
       do {
-        try connection.savepoint { try Resending(database: database, seal: seal).resend(number) }
+        try connection.savepoint {
+          try Resending(database: database, seal: { _ in try seal() }).resend(number)
+        }
         Trace.took(.unknownSentAgain)
         isAny = true
       } catch let error as StoreError where [.operationRefused, .changeSetTooLarge].contains(error.code) {

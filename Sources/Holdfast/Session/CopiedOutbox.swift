@@ -12,18 +12,21 @@ struct CopiedOutbox {
   private var quarantine: Quarantine { Quarantine(database: database) }
 
   /// Leaves out of the outbox of a copy what the device that it is a copy of has brought through already. What may have arrived, as the server does not
-  /// remember so far back, or was refused there, waits in quarantine.
+  /// remember so far back, or was refused there, waits in quarantine. What is carried from another database stays: the server tells by its origin whether it
+  /// took effect.
   func leaveOut(_ applied: AppliedChangeSets, confirmed: Int64) throws {
     var uncertain: [(first: Int64, body: [UInt8])] = []
     let (dealt, refused, completeFrom) = (Set(applied.entries), Set(applied.refused), applied.completeFrom)
     try database.whileApplying {
-      let sets = try connection.rows("SELECT first, last, chain, body FROM holdfast_outbox ORDER BY first")
-        .compactMap { row -> (first: Int64, took: AppliedChangeSets.Entry, body: [UInt8])? in
-          guard let first = row[0].integer, let last = row[1].integer,
-            let chain = row[2].text.flatMap(Fingerprint.init), let body = row[3].blob
-          else { return nil }
-          return (first, .init(last: last, chain: chain), body)
-        }
+      let sets = try connection.rows(
+        "SELECT first, last, chain, body FROM holdfast_outbox WHERE origin IS NULL ORDER BY first"
+      )
+      .compactMap { row -> (first: Int64, took: AppliedChangeSets.Entry, body: [UInt8])? in
+        guard let first = row[0].integer, let last = row[1].integer,
+          let chain = row[2].text.flatMap(Fingerprint.init), let body = row[3].blob
+        else { return nil }
+        return (first, .init(last: last, chain: chain), body)
+      }
       let arrived = sets.last { dealt.contains($0.took) }?.first ?? 0
       for (first, took, body) in sets {
         if dealt.contains(took) {

@@ -40,8 +40,8 @@ package struct AppTransaction {
         try body(
           Resending(
             database: database,
-            seal: {
-              try sealing.sealOwn()
+            seal: { origin in
+              try sealing.sealOwn(carrying: origin)
               try sealed()
             }, keepsMoments: keepingMoments))
       }

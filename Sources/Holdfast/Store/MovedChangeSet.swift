@@ -3,12 +3,13 @@ import HoldfastSQLite
 
 /// A refused change set whose zone has moved to another database, with those that are in quarantine because of it: docs/MOVING.md.
 struct MovedChangeSet: Sendable {
-  /// What the positions of its file are told apart by, which no other file has.
-  let replica: String
-  /// Its number in the quarantine of that file.
+  /// Its number in the quarantine of its file.
   let number: Int64
+  /// What it has in common with its copies in the files of this device, and of devices that were copied from it.
+  let origin: String
   let zone: String
-  let bodies: [[UInt8]]
+  /// The set itself first.
+  let sets: [(body: [UInt8], origin: String?)]
 }
 
 /// Moves refused change sets from the file of a database to that of another, exactly once (I1, I3).
@@ -22,18 +23,18 @@ struct MovedChangeSets {
 
   /// Those in quarantine, oldest first.
   func all() throws -> [MovedChangeSet] {
-    let replica = try connection.value("SELECT replica FROM holdfast_local")?.text ?? ""
     let roots = try connection.rows(
-      "SELECT n, problem FROM holdfast_quarantine WHERE because IS NULL ORDER BY n")
+      "SELECT n, problem, origin FROM holdfast_quarantine WHERE because IS NULL ORDER BY n")
     return try roots.compactMap { root in
-      guard let number = root[0].integer, let document = root[1].text,
+      guard let number = root[0].integer, let document = root[1].text, let origin = root[2].text,
         let problem = Problem(document: Array(document.utf8)), problem.code == .zoneMoved,
         let zone = problem.zone
       else { return nil }
-      let bodies = try connection.rows(
-        "SELECT body FROM holdfast_quarantine WHERE n = ?1 OR because = ?1 ORDER BY n", [.integer(number)])
+      let sets = try connection.rows(
+        "SELECT body, origin FROM holdfast_quarantine WHERE n = ?1 OR because = ?1 ORDER BY n",
+        [.integer(number)])
       return MovedChangeSet(
-        replica: replica, number: number, zone: zone, bodies: bodies.map { $0[0].blob ?? [] })
+        number: number, origin: origin, zone: zone, sets: sets.map { ($0[0].blob ?? [], $0[1].text) })
     }
   }
 
@@ -44,9 +45,7 @@ struct MovedChangeSets {
 
   /// Whether one was written in this file.
   func hasTaken(_ set: MovedChangeSet) throws -> Bool {
-    try connection.row(
-      "SELECT 1 FROM holdfast_carried WHERE replica = ? AND n = ?",
-      [.text(set.replica), .integer(set.number)]) != nil
+    try connection.row("SELECT 1 FROM holdfast_carried WHERE origin = ?", [.text(set.origin)]) != nil
   }
 
   /// Writes one as edits of this file, unless that was done.
@@ -56,10 +55,10 @@ struct MovedChangeSets {
     try AppTransaction(database: database).writeRefused(keepingMoments: true) { writing in
       if try hasTaken(set) { return true }
       guard try has(set.zone) else { return false }
-      try writing.write(set.bodies)
-      try connection.run(
-        "INSERT INTO holdfast_carried (replica, n) VALUES (?, ?)",
-        [.text(set.replica), .integer(set.number)])
+      try writing.write(set.sets)
+      for origin in set.sets.compactMap(\.origin) {
+        try connection.run("INSERT OR IGNORE INTO holdfast_carried (origin) VALUES (?)", [.text(origin)])
+      }
       return true
     }
   }

@@ -46,14 +46,14 @@ package struct DeviceTables {
       first INTEGER PRIMARY KEY, last INTEGER NOT NULL,
       chain_before TEXT NOT NULL, chain TEXT NOT NULL, clock INTEGER NOT NULL,
       undo INTEGER NOT NULL, at INTEGER NOT NULL, undoes INTEGER,
-      body BLOB NOT NULL, changes BLOB, moved_zone TEXT, moved_to TEXT
+      body BLOB NOT NULL, changes BLOB, moved_zone TEXT, moved_to TEXT, origin TEXT
     );
     CREATE TABLE holdfast_quarantine (
       n INTEGER PRIMARY KEY AUTOINCREMENT,
       at INTEGER NOT NULL, operation INTEGER NOT NULL, problem TEXT NOT NULL, body BLOB NOT NULL,
-      because INTEGER, deleted INTEGER NOT NULL DEFAULT 0
+      because INTEGER, deleted INTEGER NOT NULL DEFAULT 0, origin TEXT
     );
-    CREATE TABLE holdfast_carried (replica TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (replica, n)) WITHOUT ROWID;
+    CREATE TABLE holdfast_carried (origin TEXT PRIMARY KEY) WITHOUT ROWID;
     CREATE TABLE holdfast_zones (
       zone TEXT PRIMARY KEY, role TEXT NOT NULL DEFAULT '',
       token TEXT NOT NULL DEFAULT '', ack TEXT DEFAULT '',
