@@ -125,8 +125,10 @@ class Applying {
       .filter(({ set }) => set);
     const deletedBehind = this.histories.rollBack(new Set(refused.map(({ set }) => set.key)));
     for (const { refusal, set } of refused) {
-      this.quarantine.refuse(set, Math.max(0, refusal.operation - refusal.first), refusal.problem, this.now, deletedBehind.has(set.key));
       draft.delete("outbox", numberKey(set.key));
+      // A copy of it took effect before.
+      if (refusal.problem.code === "already-applied") continue;
+      this.quarantine.refuse(set, Math.max(0, refusal.operation - refusal.first), refusal.problem, this.now, deletedBehind.has(set.key));
       this.applied.quarantined += 1;
     }
     const confirmed = outbox.filter((set) => set.last <= answer.confirmed);

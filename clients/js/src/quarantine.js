@@ -1,7 +1,8 @@
 // Refused change sets. docs/PROTOCOL.md, section 6.6.
 
+import { fingerprint } from "./bytes.js";
 import { parse, plain } from "./json.js";
-import { numberKey } from "./state.js";
+import { carriedKey, numberKey } from "./state.js";
 import { fromApp, fromText, toApp } from "./values.js";
 
 /**
@@ -53,22 +54,26 @@ export class Quarantine {
    * @param problem the problem document, as plain objects.
    * @param isDeletedBehind whether a later set deletes a record that it edits.
    * @param zones those of its records, of one whose zone has moved.
+   * @param origin what copies of this device have in common with it of the set, should it be carried to another database.
    */
-  add(body, operation, problem, now, { isDeletedBehind = false, zones } = {}) {
+  add(body, operation, problem, now, { isDeletedBehind = false, zones, origin } = {}) {
     const isDependent = problem.code === "record-unknown" || problem.code === "reference-missing";
     const because = isDependent ? this.reason(operationsOf(body, this.schema)) : null;
     const { device } = this.draft;
     const number = device.nextQuarantine;
-    const set = { number, at: now, operation, problem, body, because, isDeletedBehind, zones };
+    const set = { number, at: now, operation, problem, body, because, isDeletedBehind, zones, origin };
     this.draft.put("quarantine", numberKey(number), set);
     if (this.creators) this.noteCreated(set);
     this.draft.device = { ...device, nextQuarantine: number + 1 };
   }
 
   /** Adds a set of the outbox that the server refused. If its zone has moved, that is why, whatever the server says: it may not know the records any more. */
-  refuse({ body, moved }, operation, problem, now, isDeletedBehind) {
+  refuse({ body, moved, chain, origin }, operation, problem, now, isDeletedBehind) {
     const reason = moved ? { code: "zone-moved", status: 421, title: "The zone has moved to another database", zone: moved.zone, database: moved.database } : problem;
-    this.add(body, operation, reason, now, { isDeletedBehind, zones: moved?.zones });
+    // One that was carried here is not here any more, and is carried on from the quarantine.
+    if (origin && moved) this.draft.delete("local", carriedKey(origin));
+    // The chain is that of all that the device has sent, which no other device has.
+    this.add(body, operation, reason, now, { isDeletedBehind, zones: moved?.zones, origin: origin ?? fingerprint(`${this.draft.device.device} ${chain}`) });
   }
 
   /** The set that was to create what operations edit or refer to; null when there is none. */

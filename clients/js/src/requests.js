@@ -38,6 +38,7 @@ export function prepareRequest(draft, schema, limit, app, sizeLimit) {
     size += length;
     sets.push(set);
   }
+  const carried = sets.filter(({ origin }) => origin).map(({ first, origin }) => [first, origin]);
   const isNaming = acks.length > 0 || device.resend;
   const body = requestBody({
     protocol: 1, acknowledged_refusals: device.confirmed,
@@ -49,7 +50,7 @@ export function prepareRequest(draft, schema, limit, app, sizeLimit) {
     claims: claims.length > 0 ? new Map(claims) : undefined,
     recovered: recovered.length > 0 ? new Raw(`[${recovered.map(({ text }) => text).join(",")}]`) : undefined,
     first: sets.length > 0 ? sets[0].first : undefined, chain: sets.length > 0 ? sets[0].before : undefined,
-    last_chain: sets.at(-1)?.chain,
+    last_chain: sets.at(-1)?.chain, carried: carried.length > 0 ? carried : undefined,
   }, sets.map((set) => set.body));
   return {
     body, acks, device: device.device, session: device.session, token: device.token, cookie: device.cookie, confirmed: device.confirmed,

@@ -2,6 +2,7 @@
 
 import { combined } from "./merge.js";
 import { isLacking, operationsOf, Quarantine } from "./quarantine.js";
+import { numberKey } from "./state.js";
 import { Transaction } from "./transaction.js";
 
 /** Writes refused change sets again in a draft, each as a change set of its own, as it was. */
@@ -19,21 +20,24 @@ export class Resending {
    */
   resend(number, amend, note = () => {}) {
     const [first, ...others] = this.quarantine.take(number).map(({ body }) => operationsOf(body, this.schema));
-    this.writeAll([amend ? this.quarantine.amended(first, amend) : first, ...others], note);
+    const operations = [amend ? this.quarantine.amended(first, amend) : first, ...others];
+    // A person or another schema has decided: these are new change sets, without an origin.
+    this.writeAll(operations.map((operations) => ({ operations })), note);
   }
 
   /**
    * Writes sets whose zone has moved, as the edits of the time when they were made. No person has seen what is here: the server merges them with what others
    * have written since, and logs what is lost.
    *
+   * @param sets `{body, origin}`
    * @param note called with what each set has changed.
    */
-  take(bodies, note) {
-    this.writeAll(bodies.map((body) => operationsOf(body, this.schema)), note, true);
+  take(sets, note) {
+    this.writeAll(sets.map(({ body, origin }) => ({ operations: operationsOf(body, this.schema), origin })), note, true);
   }
 
   writeAll(sets, note, isUnaware = false) {
-    for (const operations of sets) {
+    for (const { operations, origin } of sets) {
       const transaction = new Transaction(this.draft, this.schema, this.environment);
       if (isUnaware) transaction.backdate(operations);
       for (const operation of operations) {
@@ -41,7 +45,10 @@ export class Resending {
         this.write(operation, transaction);
         if (isUnaware && here && operation.op === "update") this.noteUnaware(operation, here, transaction);
       }
+      const key = numberKey(this.draft.device.nextKey);
       note(transaction.end());
+      const sealed = this.draft.get("outbox", key);
+      if (origin && sealed) this.draft.put("outbox", key, { ...sealed, origin });
     }
   }
 

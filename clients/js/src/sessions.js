@@ -55,12 +55,15 @@ function moveIn(draft, schema, user) {
   }
 }
 
-/** Leaves out of the outbox of a copy what the original has brought through. What may have arrived, nobody knows, waits in quarantine. */
+/**
+ * Leaves out of the outbox of a copy what the original has brought through. What may have arrived, nobody knows, waits in quarantine. What is carried from
+ * another database stays: the server tells by its origin whether it took effect.
+ */
 function leaveOut(draft, schema, applied, confirmed, now) {
   const name = (number, chain) => `${number} ${chain}`;
   const dealt = new Set(applied.sets.map(([number, chain]) => name(number, chain)));
   const refused = new Set((applied.refused ?? []).map(([number, chain]) => name(number, chain)));
-  const sets = draft.sorted("outbox");
+  const sets = draft.sorted("outbox").filter(({ origin }) => !origin);
   const arrived = sets.filter((set) => dealt.has(name(set.last, set.chain))).at(-1)?.first ?? 0;
   const histories = new Histories(draft, schema);
   const zones = new Zones(draft, schema);

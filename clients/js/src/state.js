@@ -7,7 +7,7 @@
 // | `records/TABLE` | id | `{id, zone, rev, columns}`: the record as the device shows it; `movedFrom` is its zone before a move that was confirmed, but did not come yet, or in which a restored server has it |
 // | `dirty` | TABLE/id | `{table, id, server, steps}`: the server's record, and the edits on top of it that are not confirmed. In the storage without `steps` |
 // | `steps` | TABLE/id/padded number | one of the edits, only in the storage: an edit does not write those before it again |
-// | `outbox` | padded number | `{key, first, last, before, chain, body, moved}`: a sealed change set; `moved` is `{zone, database, zones}` where a zone of its records has moved to another database |
+// | `outbox` | padded number | `{key, first, last, before, chain, body, moved, origin}`: a sealed change set; `moved` is `{zone, database, zones}` where a zone of its records has moved to another database; `origin` is that of one that is carried from another database |
 // | `quarantine` | padded number | a refused change set |
 // | `zones` | zone | see zones.js |
 // | `pages` | zone, number | the changes of a part whose zone is not whole |
@@ -16,7 +16,7 @@
 // | `deleted` | TABLE/id | a deletion that the server told, `{table, id, zone, rev, at}` |
 // | `undo` | padded number | how a transaction of this device changed records |
 // | `local` | `device` | the session, the clock, the numbers |
-// | `local` | `carried`, a device and a number | a change set of that device's quarantine that was written here, as its zone has moved |
+// | `local` | `carried` and an origin | a change set of another database's quarantine that was written here, as its zone has moved |
 // | `local` | `columns` | the columns of the app's schema, each as `Schema.columnForms` gives it |
 
 /** What a device is before it has a session. */
@@ -30,6 +30,11 @@ export const newDevice = {
 /** A number as a key whose order is the number's. */
 export function numberKey(number) {
   return String(number).padStart(16, "0");
+}
+
+/** Where it is noted that a change set of an origin was carried here. */
+export function carriedKey(origin) {
+  return `carried ${origin}`;
 }
 
 /** What the storage is to keep of the edits of a record. A step that is kept has its number. */

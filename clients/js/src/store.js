@@ -8,7 +8,7 @@ import { Reader } from "./reading.js";
 import { Resending } from "./resending.js";
 import { Schema } from "./schema.js";
 import { changeSchema } from "./schema-change.js";
-import { Draft } from "./state.js";
+import { carriedKey, Draft } from "./state.js";
 import { left, replaced, signedOut, StoreError } from "./store-error.js";
 import { Transaction } from "./transaction.js";
 import { forgetRedo, lastOf, remember, reverse } from "./undo.js";
@@ -165,7 +165,7 @@ export class Store extends Entries {
   /** Refused change sets, oldest first: `{number, at, problem, operations, operation, because}`. */
   quarantined() {
     const quarantine = new Quarantine(new Draft(this.state), this.schema);
-    return quarantine.all().map(({ body, isDeletedBehind: _, zones: __, ...set }) => ({
+    return quarantine.all().map(({ body, isDeletedBehind: _, zones: __, origin: ___, ...set }) => ({
       ...set, operations: operationsOf(body, this.schema).map((operation) => quarantine.shown(operation)),
     }));
   }
@@ -188,24 +188,24 @@ export class Store extends Entries {
   movedSets() {
     const draft = new Draft(this.state);
     const sets = new Quarantine(draft, this.schema).all();
-    return sets.filter(({ problem, because }) => because === null && problem.code === "zone-moved" && problem.zone).map(({ number, problem, zones = [problem.zone] }) => ({
-      key: `carried ${draft.device.device} ${number}`, number, zones, isHere: zones.some((zone) => hasZone(draft, this.schema, zone)),
-      bodies: sets.filter((set) => set.number === number || set.because === number).map(({ body }) => body),
+    return sets.filter(({ problem, because }) => because === null && problem.code === "zone-moved" && problem.zone).map(({ number, problem, origin, zones = [problem.zone] }) => ({
+      number, origin, zones, isHere: zones.some((zone) => hasZone(draft, this.schema, zone)),
+      sets: sets.filter((set) => set.number === number || set.because === number).map(({ body, origin }) => ({ body, origin })),
     }));
   }
 
   /** Whether such a set was written here. */
-  hasTaken({ key }) {
-    return new Draft(this.state).get("local", key) === true;
+  hasTaken({ origin }) {
+    return new Draft(this.state).get("local", carriedKey(origin)) === true;
   }
 
   /** Writes such a set here, unless that was done. The note of it is in the same commit. @returns false while one of its zones is not whole here. */
-  takeMoved({ key, zones, bodies }) {
+  takeMoved({ origin, zones, sets }) {
     return this.transact((draft) => {
-      if (draft.get("local", key)) return true;
+      if (draft.get("local", carriedKey(origin))) return true;
       if (!zones.every((zone) => isWhole(draft.get("zones", zone)))) return false;
-      new Resending(draft, this.schema, this.environment).take(bodies, (changes) => noteWrite(draft, changes, this.environment.now()));
-      draft.put("local", key, true);
+      new Resending(draft, this.schema, this.environment).take(sets, (changes) => noteWrite(draft, changes, this.environment.now()));
+      for (const { origin } of sets) if (origin) draft.put("local", carriedKey(origin), true);
       return true;
     }, "written");
   }

@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { FolderEngine } from "../index.js";
 import { systemEnvironment } from "../src/store.js";
 import { falsify } from "./devices.js";
-import { makeDisk, newName, openFolder, servers, titles, until, insertItem, insertList } from "./folders.js";
+import { copyOf, makeDisk, newName, openFolder, servers, titles, until, insertItem, insertList } from "./folders.js";
 import { atEnd, jotSchema, password, run, Server } from "./server.js";
 
 const script = fileURLToPath(new URL("../../../Scripts/postgres.sh", import.meta.url));
@@ -251,6 +251,45 @@ test("what was refused is carried to wherever the zone is, back to its first dat
   move(list, b, a);
   await expectItems(t, ann, ["Oat milk"]);
   assert.deepEqual(await folder.databasesWith(list), ["home"]);
+});
+
+/** Ann's phone, whose milk has become more, and a new tea, while the list moved to b: both are in quarantine. */
+async function startRefused(t) {
+  const ann = await startAlone(t, "Milk");
+  const { folder, engine, list, ids: [milk] } = ann;
+  await folder.write((db) => db.update("items", milk, { amount: 6 }));
+  await folder.write(insertItem(list, "Tea"));
+  move(list, a, b);
+  await engine.engine("home").sync();
+  assert.equal(folder.quarantined().length, 2);
+  return { ...ann, amount: ({ folder }) => folder.get("items", milk).amount };
+}
+
+test("a device that was copied with refused edits carries them over once with its copy (I1, I7)", async (t) => {
+  const ann = await startRefused(t);
+  const copy = await makeEngine(t, a, copyOf(ann.disk));
+  // It is another device from then on.
+  await copy.folder.write(insertList("Hers alone"));
+  await ann.folder.write(insertList("His alone"));
+  for (let round = 0; round < 3; round += 1) {
+    for (const { engine } of [ann, copy]) assert.deepEqual(await engine.sync(), { failures: [] });
+  }
+  for (const one of [ann, copy]) assert.deepEqual([ann.amount(one), one.folder.quarantined()], [6, []]);
+  await expectItems(t, ann, ["Milk", "Tea"]);
+});
+
+test("what was carried into a database that was removed and added again takes effect once (I1, I7)", async (t) => {
+  const ann = await startRefused(t);
+  const { folder, engine } = ann;
+  const sets = folder.home.movedSets();
+  await engine.findDatabases();
+  await engine.engine("b").sync();
+  // As after a crash in front of the end.
+  for (const set of sets) assert.equal(await folder.store("b").takeMoved(set), true);
+  await engine.engine("b").sync();
+  await engine.remove("b", { force: true });
+  await expectItems(t, ann, ["Milk", "Tea"]);
+  assert.equal(ann.amount(ann), 6);
 });
 
 test("a deletion in a public zone stays with the database that has it (I3)", async (t) => {

@@ -48,6 +48,15 @@ export function makeDisk() {
   };
 }
 
+/** What a copy of the device keeps. */
+export function copyOf({ files }) {
+  const copy = makeDisk();
+  for (const [name, { version, entries, log }] of files) {
+    copy.files.set(name, Object.assign(new MemoryStorage(), { version, entries: new Map(entries), log: [...log] }));
+  }
+  return copy;
+}
+
 export const unreadable = new DOMException("Internal error.", "UnknownError");
 
 export async function openFolder(t, disk = makeDisk(), options = {}) {
