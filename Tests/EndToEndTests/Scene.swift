@@ -13,14 +13,16 @@ struct Device {
     try self.init(name, in: folder, transport: HTTPTransport(server: server), schema: schema)
   }
 
-  /// - Parameter seed: a snapshot that came with the app.
+  /// - Parameters:
+  ///   - seed: a snapshot that came with the app.
+  ///   - count: from how many changes on a new zone comes as a snapshot.
   init(
     _ name: String, in folder: URL, transport: any Transport, schema: SyncSchema, seed: URL? = nil,
-    environment: StoreEnvironment = .system
+    environment: StoreEnvironment = .system, snapshotsFrom count: Int = 5000
   ) throws {
     path = folder.appendingPathComponent("\(name).db").path
     store = try Store(path: path, schema: schema, seed: seed, environment: environment)
-    engine = SyncEngine(store: store, transport: transport)
+    engine = SyncEngine(store: store, transport: transport, snapshotsFrom: count)
   }
 
   func contents(_ schema: SyncSchema) throws -> [String: [[SQLiteValue]]] {
