@@ -18,7 +18,7 @@ extension Deleting {
   }
   /// The maximum depth of a deletion in pieces.
   private static let depth = 10_000
-  /// For how long after a piece the zones stay, in milliseconds: more than the next piece waits for its turn, and what is left of it after a crash.
+  /// For how long after a piece the zones stay, in milliseconds: longer than the next piece waits for its turn.
   private static let keeping: Int64 = 60_000
 
   /// The maximum number of cascading records that are searched together: slightly more than the limit permits.
