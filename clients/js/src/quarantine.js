@@ -71,7 +71,7 @@ export class Quarantine {
   refuse({ body, moved, chain, origin }, operation, problem, now, isDeletedBehind) {
     const reason = moved ? { code: "zone-moved", status: 421, title: "The zone has moved to another database", zone: moved.zone, database: moved.database } : problem;
     // One that was carried here is not here any more, and is carried on from the quarantine.
-    if (origin && moved) this.draft.delete("local", carriedKey(origin));
+    if (origin && reason.zone) this.draft.delete("local", carriedKey(origin));
     // The chain is that of all that the device has sent, which no other device has.
     this.add(body, operation, reason, now, { isDeletedBehind, zones: moved?.zones, origin: origin ?? fingerprint(`${this.draft.device.device} ${chain}`) });
   }
